@@ -47,16 +47,16 @@ const daemon = spawn(program, ["serve", "--config", file, "--log-level", "warn"]
 while (!(await fetch(`http://127.0.0.1:${managementPort}/ready`).catch(() => null))?.ok) await pause(50);
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-const ask = (text, headers = {}) =>
+const send = (text, headers = {}) =>
   new Promise((done, failed) => {
     const body = JSON.stringify({ model: "auto", messages: [{ role: "user", content: text }] });
     const began = performance.now();
     const fields = { "content-length": Buffer.byteLength(body), "x-vsr-debug": "true", ...headers };
-    const asked = request({ port, host: "127.0.0.1", path: "/v1/chat/completions", method: "POST", agent, headers: fields }, (reply) => {
+    const call = request({ port, host: "127.0.0.1", path: "/v1/chat/completions", method: "POST", agent, headers: fields }, (reply) => {
       const { "x-vsr-cache-hit": hit, "x-vsr-cache-similarity": similarity } = reply.headers;
       reply.resume().on("end", () => done({ ms: performance.now() - began, kind: !hit ? "miss" : Number(similarity) === 1 ? "exact" : "near" }));
     });
-    asked.on("error", failed).end(body);
+    call.on("error", failed).end(body);
   });
 
 async function cpuMs() {
@@ -65,14 +65,14 @@ async function cpuMs() {
 }
 
 const kept = [], near = [];
-for (const { a } of pairs) if ((await ask(a)).kind === "miss") kept.push(a);
-for (const { b } of pairs) if ((await ask(b, { "x-vsr-cache-control": "no-store" })).kind === "near") near.push(b);
+for (const { a } of pairs) if ((await send(a)).kind === "miss") kept.push(a);
+for (const { b } of pairs) if ((await send(b, { "x-vsr-cache-control": "no-store" })).kind === "near") near.push(b);
 
 async function measure(name, texts, kind, headers) {
   const times = [], before = await cpuMs();
   for (let round = 0; round < Number(rounds); ++round) {
     for (const text of texts) {
-      const answer = await ask(text, headers);
+      const answer = await send(text, headers);
       if (answer.kind !== kind) throw new Error(`${name}: a ${answer.kind}, expected a ${kind}: ${text}`);
       times.push(answer.ms);
     }

@@ -49,11 +49,11 @@ const agent = new Agent({ keepAlive: true, maxSockets: kConnections });
 const once = () =>
   new Promise((done, failed) => {
     const began = performance.now();
-    const asked = request({ port, host: "127.0.0.1", path: "/v1/chat/completions", method: "POST", agent, headers: { "content-length": body.length } }, (reply) => {
+    const call = request({ port, host: "127.0.0.1", path: "/v1/chat/completions", method: "POST", agent, headers: { "content-length": body.length } }, (reply) => {
       if (reply.headers["x-vsr-selected-decision"] !== "maths") failed(new Error(`decided ${reply.headers["x-vsr-selected-decision"]}`));
       reply.resume().on("end", () => done(performance.now() - began));
     });
-    asked.on("error", failed).end(body);
+    call.on("error", failed).end(body);
   });
 
 /// Processor time of each thread in milliseconds.

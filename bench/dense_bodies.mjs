@@ -1,10 +1,12 @@
-// Measures what a daemon reserves and takes for large bodies of many shapes. For each shape: the least bound on the memory of all
-// bodies with which it is answered, divided by the body, to a quarter; the peak of the resident memory over the memory before,
-// divided by the body; its processor time; while ten such bodies are sent at once, how many of them are answered and how long short
-// requests take that a keyword decides; and the peak with ten bodies over that bound, which is 16 times the body. The daemon answers
-// the short requests itself, so that no other process keeps them waiting. Each case has a daemon of its own, so that nothing lies
-// ready from an earlier case. A server beside it takes the large requests and holds none of them. A stored conversation is what a
-// small request continues, and counts instead of its body.
+// Measures how much memory and time a daemon needs for large bodies of many shapes. It prints for each shape:
+// - the least bodies_bytes_max with which the daemon answers one body, in multiples of the body, to a quarter;
+// - how far the resident memory rises for one body, in multiples of the body, and the processor time;
+// - how many of ten bodies that are sent at once are answered, and how long short requests beside them take. A keyword decides
+//   these, and the daemon answers them itself, so that no other process keeps them waiting;
+// - the peak of the memory with ten bodies, as a share of bodies_bytes_max, which is then 16 times the body.
+// Each case has a daemon of its own, so that nothing lies ready from an earlier case. A stub server receives the large requests and
+// holds none of them. Some cases store a large conversation first and continue it with a small request. The conversation is then
+// the body that counts.
 //
 // usage: SIGNALBOX=build/release/signalbox node bench/dense_bodies.mjs [PART of a case's name] [BYTES, 30000000]
 
@@ -22,8 +24,8 @@ const kUser = '{"model":"auto","messages":[{"role":"user","content":"urgent"}],"
 const text = (filling) => ['{"model":"auto","messages":[{"role":"user","content":"urgent ', filling, '"}]}'];
 const ignored = (filling, last) => [`${kUser}[`, filling, `${last}]}`];
 
-/// Each case: its name, the path, what stands before, in, and after the repeated part, and the beginning of a request that continues
-/// the stored answer to it, if there is one.
+/// Each case has a name, a path, and the parts of the body: [before, repeated, after]. The last member, if there is one, begins a
+/// request that continues the stored answer to that body.
 const kCases = [
   ["a member that nobody reads: [],", kChat, ignored("[],", "1")],
   ["a member that nobody reads: 1,", kChat, ignored("1,", "1")],
@@ -64,8 +66,8 @@ const kCases = [
 const kShort = '{"model":"auto","messages":[{"role":"user","content":"a short text"}]}';
 const kReply = JSON.stringify({ id: "a", object: "chat.completion", created: 1, model: "m", choices: [{ index: 0, message: { role: "assistant", content: "b" }, finish_reason: "stop" }], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } });
 
-const server = createServer((asked, reply) => {
-  asked.resume().on("end", () => reply.writeHead(200, { "content-type": "application/json" }).end(kReply));
+const server = createServer((received, reply) => {
+  received.resume().on("end", () => reply.writeHead(200, { "content-type": "application/json" }).end(kReply));
 });
 await new Promise((done) => server.listen(0, "127.0.0.1", done));
 
@@ -94,7 +96,7 @@ global:
 const kBoundTimes = 16;
 const kShortBytes = 1 << 20; // for the short requests
 
-/// Makes the body that is measured. Sends what it continues first.
+/// Returns the body that is measured. If it continues a conversation, sends the conversation first.
 async function bodyOf(daemon, path, large, continues) {
   if (!continues) return large;
   const { status, answer } = await send(daemon.url, path, large);
@@ -104,7 +106,8 @@ async function bodyOf(daemon, path, large, continues) {
 
 const lacksRoom = ({ status, answer }) => status === 429 || answer.includes("bodies_bytes_max");
 
-/// Returns the least bound, in quarters of the body, with which a daemon answers the request. Refusals for other reasons are answers, too.
+/// Returns the least bound, in multiples of the body, with which a daemon answers the request. Refusals for other reasons are answers,
+/// too.
 async function reserved(path, large, continues) {
   let low = continues ? 0 : 4, high = 4 * kBoundTimes;
   while (low + 1 < high) {

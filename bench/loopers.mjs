@@ -42,22 +42,22 @@ const daemon = spawn(program, ["serve", "--config", file, "--log-level", "warn"]
 while (!(await fetch(`http://127.0.0.1:${managementPort}/ready`).catch(() => null))?.ok) await pause(50);
 
 const agent = new Agent({ keepAlive: true, maxSockets: kAtATime });
-const ask = (text) =>
+const send = (text) =>
   new Promise((done, failed) => {
     const body = JSON.stringify({ model: "auto", messages: [{ role: "user", content: text + " word".repeat(200) }] });
     const fields = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-    const asked = request({ port, host: "127.0.0.1", path: "/v1/chat/completions", method: "POST", agent, headers: fields }, (reply) => {
+    const call = request({ port, host: "127.0.0.1", path: "/v1/chat/completions", method: "POST", agent, headers: fields }, (reply) => {
       if (reply.statusCode !== 200) failed(new Error(`status ${reply.statusCode}`));
       reply.resume().on("end", () => done(Number(reply.headers["x-vsr-looper-iterations"] ?? 1)));
     });
-    asked.on("error", failed).end(body);
+    call.on("error", failed).end(body);
   });
 
 async function all(text, count, atATime) {
   let left = count;
   let calls = 0;
   const one = async () => {
-    while (left-- > 0) calls = await ask(text);
+    while (left-- > 0) calls = await send(text);
   };
   await Promise.all(Array.from({ length: atATime }, one));
   return calls;

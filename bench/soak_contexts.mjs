@@ -17,7 +17,7 @@ export class Contexts {
     if (draw < 0.35) return this.#remove(context);
     if (draw < 0.5) return this.#read(context);
     if (draw < 0.6) return this.#useForeign(context);
-    return this.#ask(context);
+    return this.#use(context);
   }
 
   async #store() {
@@ -42,7 +42,7 @@ export class Contexts {
     return { messages, request: { ...loop.request(messages, { api, more: { metadata } }), router } };
   }
 
-  async #ask(context) {
+  async #use(context) {
     const { messages, request } = this.#requestFor(context);
     const reply = await this.loop.send(request);
     const text = textOf("small", [...context.messages, ...messages]);

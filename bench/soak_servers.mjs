@@ -19,7 +19,7 @@ export class Servers {
       for (let i = 1; i <= 2; ++i) {
         const server = await ScriptedUpstream.start();
         Object.assign(server, { model, name: `${model}-${i}`, fault: null });
-        server.answer = (asked) => servers.#answer(server, asked);
+        server.answer = (received) => servers.#answer(server, received);
         servers.all.push(server);
       }
     }
@@ -30,14 +30,14 @@ export class Servers {
     return this.all.filter((server) => server.model === model);
   }
 
-  #answer(server, asked) {
+  #answer(server, received) {
     ++this.calls;
     const leak = kForbidden.exec(server.body);
     if (leak) this.leaks.push({ server: server.name, found: leak[0], body: server.body });
     if (server.fault !== null) return this.#fail(server);
-    const text = textOf(asked.model, asked.messages, server.body.includes("counted") ? ++this.counted : 0);
-    if (!asked.stream) return { body: wholeReply(asked.model, text) };
-    const events = streamedReply(asked.model, text, asked.stream_options?.include_usage);
+    const text = textOf(received.model, received.messages, server.body.includes("counted") ? ++this.counted : 0);
+    if (!received.stream) return { body: wholeReply(received.model, text) };
+    const events = streamedReply(received.model, text, received.stream_options?.include_usage);
     if (!server.body.includes(kStalls)) return { events };
     ++this.stalled;
     server.closed.then(() => --this.stalled);

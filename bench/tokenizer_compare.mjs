@@ -30,7 +30,7 @@ class Side {
     this.child = spawn(command, rest, { env, stdio: ["pipe", "pipe", "inherit"] });
     this.answers = createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
   }
-  async ask(command) {
+  async send(command) {
     this.child.stdin.write(`${command}\n`);
     const { value, done } = await this.answers.next();
     assert.ok(!done, `${command}: no answer`);
@@ -69,7 +69,7 @@ function corpora() {
 }
 
 async function timed(side, times) {
-  return Number(await side.ask(`run ${times}`));
+  return Number(await side.send(`run ${times}`));
 }
 
 // Returns how often the texts must be encoded to take long enough.
@@ -80,7 +80,7 @@ async function timesOf(side) {
 }
 
 async function compare(ours, peer, bytes) {
-  assert.equal(await ours.ask("ids"), await peer.ask("ids"), "the ids differ");
+  assert.equal(await ours.send("ids"), await peer.send("ids"), "the ids differ");
   const sides = [ours, peer];
   const times = [];
   for (const side of sides) times.push(await timesOf(side));
@@ -96,7 +96,7 @@ async function openSeconds(start, file) {
   const processors = [];
   for (let round = 0; round < 5; ++round) {
     const side = start();
-    const [wall, processor] = (await side.ask(`open ${file}`)).split(" ").map(Number);
+    const [wall, processor] = (await side.send(`open ${file}`)).split(" ").map(Number);
     walls.push(wall);
     processors.push(processor);
     side.end();
@@ -117,18 +117,18 @@ async function main() {
       continue;
     }
     const [ours, peer] = [Side.ours(), Side.peer()];
-    for (const side of [ours, peer]) await side.ask(`open ${file}`);
+    for (const side of [ours, peer]) await side.send(`open ${file}`);
     for (const [corpus, list] of Object.entries(texts)) {
       const rows = join(folder, "texts.jsonl");
       writeFileSync(rows, list.map((text) => `${JSON.stringify({ text })}\n`).join(""));
-      for (const side of [ours, peer]) await side.ask(`texts ${rows}`);
+      for (const side of [ours, peer]) await side.send(`texts ${rows}`);
       const bytes = list.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
       const [mine, theirs] = await compare(ours, peer, bytes);
       const figures = `ours ${mine.toFixed(1).padStart(6)}  peer ${theirs.toFixed(2).padStart(6)}  ratio ${(mine / theirs).toFixed(1).padStart(5)}`;
       console.log(`${name.padEnd(10)} ${corpus.padEnd(20)} ${figures}`);
     }
     const compiled = join(folder, `${name}.compiled`);
-    await ours.ask(`compile ${file} ${compiled}`);
+    await ours.send(`compile ${file} ${compiled}`);
     for (const side of [ours, peer]) side.end();
     console.log(`${name.padEnd(10)} to open: ours ${milliseconds(await openSeconds(Side.ours, file))}, compiled ${milliseconds(
       await openSeconds(Side.ours, compiled))}, peer ${milliseconds(await openSeconds(Side.peer, file))}`);

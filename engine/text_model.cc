@@ -162,9 +162,11 @@ class Model final : public TextModel, public HasMemory {
     scratch->batch.add(ids, types, chosen);
     out.logits.resize(parts_.heads.size());
     SIGNALBOX_TRY_VOID(encode(*scratch, [&](int32_t layers) -> Result<void> {
+      SIGNALBOX_TRY_VOID(check_finite(*scratch));
       for (size_t h = 0; h < parts_.heads.size(); ++h) {
         if (infos_[h].adapter != adapter || infos_[h].layers != layers) continue;
         out.logits[h] = parts_.heads[h].logits(scratch->batch, scratch->x.data());
+        SIGNALBOX_TRY_VOID(check_finite(out.logits[h], scores_of(h)));
       }
       return {};
     }));
@@ -293,7 +295,7 @@ class Model final : public TextModel, public HasMemory {
       take_share(s, infos_[h].adapter, share);
       if (share.sequences.empty()) continue;
       std::vector<float> logits = parts_.heads[h].logits(*share.batch, share.x);
-      SIGNALBOX_TRY_VOID(check_finite(logits, fmt::format("the scores of {}", infos_[h].name)));
+      SIGNALBOX_TRY_VOID(check_finite(logits, scores_of(h)));
       for (int32_t i = 0; i < share.batch->sequences(); ++i) {
         const int32_t sequence = share.sequences[i], place = places[sequence];
         read_answer(h, s.encodings[sequence], inputs[place], logits_of(h, *share.batch, i, logits),
@@ -375,6 +377,8 @@ class Model final : public TextModel, public HasMemory {
     if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) return {};
     return fail(Code::kCorrupt, "{}: {} are not finite", parts_.directory.string(), what);
   }
+
+  std::string scores_of(size_t h) const { return fmt::format("the scores of {}", infos_[h].name); }
 
   Result<int32_t> tokens(const Input& input, int32_t limit) const {
     SIGNALBOX_TRY_VOID(need_tokenizer());
@@ -579,7 +583,7 @@ Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::
   SIGNALBOX_TRY(parts.file, weights::SafeTensors::open_directory(directory));
   std::vector<LinearSpec> linears;
   SIGNALBOX_TRY_VOID(read_network(config, options, parts, linears));
-  SIGNALBOX_TRY(parts.tokenizer, open_tokenizer(directory, parts.trunk->shape().vocabulary));
+  SIGNALBOX_TRY(parts.tokenizer, open_tokenizer(directory, parts.trunk->shape()));
   SIGNALBOX_TRY_VOID(read_embedding(parts));
   const auto& base = options.adapter.empty() ? directory : options.adapter;
   for (const auto& head : options.heads) {

@@ -146,8 +146,9 @@ Result<void> Clients::find_store() {
   return {};
 }
 
-// A mistake in the settings of a store must not take the keys from a router that works. So only the
-// first configuration may begin without them, and one whose store the router has already.
+// A new configuration with wrong settings of its store must not take the keys away from a router
+// that works. So only two configurations may begin without keys: the first one, and one whose store
+// the router uses already.
 Result<void> Clients::begin() {
   place_ = file_.string();
   if (access_.keys_store.is_used()) SIGNALBOX_TRY_VOID(find_store());
@@ -200,7 +201,7 @@ void Clients::note_missing_file() {
   lacks_file_ = !is_there;
 }
 
-// Without an answer of the store, the keys that were read last hold until they are too old.
+// If the store does not answer, the keys that were read last stay valid until they are too old.
 Result<void> Clients::read_store() {
   const auto followed = store_->follow();
   SIGNALBOX_TRY_VOID(use(followed ? *followed : store_->known()));
@@ -227,8 +228,8 @@ Result<void> Clients::use(const shared_keys::KeySetPointer& set) {
   return {};
 }
 
-// Routers with other configurations share the store. One key that this one cannot have must not
-// keep it from learning that another key was revoked.
+// Routers with other configurations share the store. If one of its keys contradicts this
+// configuration, this router must still learn that another key was revoked.
 std::vector<config::ClientKey> Clients::usable(const std::vector<config::ClientKey>& stored) const {
   std::set<std::string_view> names, hashes;
   for (const config::ClientKey& key : access_.keys) {
@@ -262,8 +263,8 @@ Result<void> Clients::set_keys(std::vector<config::ClientKey> stored, std::strin
   return {};
 }
 
-// Commands and other routers also change the keys. So the entries of the audit log come from
-// comparing the keys that were read with those before.
+// Commands and other routers also change the keys. So the audit log compares the keys that were
+// read with those before.
 void Clients::note_changes(const std::vector<config::ClientKey>& keys, const std::string& hash,
                            uint64_t version) {
   KeyHistory::Keys now;
@@ -343,8 +344,9 @@ Result<void> Clients::change(const KeyChange& change) {
                 "global.access.keys_file: the configuration names no file for keys; add "
                 "\"keys_file: keys.json\"");
   }
-  // A name that the configuration has would make the keys unreadable. Another router may have put
-  // such a key into the store, and that must not keep this one from revoking any.
+  // A new key must not have a name of the configuration, because the keys would be unreadable. Keys
+  // that are in the store already are not checked: another router may have put a wrong one there,
+  // and this router must still be able to revoke keys.
   const KeyChange checked = [&](std::vector<config::ClientKey>& keys) -> Result<void> {
     std::set<std::string> before;
     if (store_ != nullptr) {
@@ -380,8 +382,8 @@ std::optional<Denial> Clients::verify(std::string_view token, http::Request& req
 }
 
 // Sets request.key, or returns why there is none. Some clients send two credentials, a placeholder
-// and a real one. The first field with one counts, so that it cannot depend on the second who the
-// sender is.
+// and a real one. Only the first field with a credential counts, so that the second one cannot
+// change who the sender is.
 std::optional<Denial> Clients::find_key(const Fields& fields, http::Request& request,
                                         const std::function<bool()>& may_verify) const {
   std::string_view secret = bearer_token(fields.values[kAuthorization].value_or(""));

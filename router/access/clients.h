@@ -55,9 +55,9 @@ struct Denial {
   std::shared_ptr<tokens::KeySource> awaited = nullptr;
 };
 
-/// The keys of the keys files and stores as they were noted last, by whichever configuration.
-/// Configurations that live at the same time share it, so that each change is noted once, and so
-/// that a new one knows the keys of a store that is away.
+/// The keys that the audit log has noted last for each keys file and store. All configurations that
+/// live at the same time share this history. So each change is noted once, and a new configuration
+/// has the keys of a store that does not answer.
 struct KeyHistory {
   using Keys = std::map<std::string, std::string>;  // by name, as the file writes them
   audit::Log& audit;
@@ -81,10 +81,11 @@ class Clients {
                                                  tokens::KeySources& sources, KeyHistory& history);
   ~Clients();
 
-  /// Finds out who sends the request, writes that into it (`key` and the identity headers), and
-  /// removes what must not go further: keys, tokens, and identity headers of a sender that is not
-  /// trusted or has a token, which names its user itself. `from_proxy`: the sender is trusted,
-  /// whatever its address is. `may_verify`: see tokens::Verifier. A denied request is unchanged.
+  /// Finds out who sends the request, and writes the result into it (`key` and the identity
+  /// headers). Removes everything that must not go further: keys, tokens, and identity headers from
+  /// a sender that is not trusted or whose token names its user. `from_proxy`: the sender is
+  /// trusted, whatever its address is. `may_verify`: see tokens::Verifier. A denied request is
+  /// unchanged.
   std::optional<Denial> identify(http::Request& request, bool from_proxy,
                                  const std::function<bool()>& may_verify = {}) const;
 
@@ -95,8 +96,8 @@ class Clients {
   bool has_place() const { return !file_.empty() || store_ != nullptr; }
   /// Null: the configuration names no store.
   const shared_keys::SharedKeys* store() const { return store_.get(); }
-  /// SHA-256 of the keys of the file or store as they were last read, in hexadecimal digits; "":
-  /// there is neither, or no keys were read.
+  /// SHA-256 in hexadecimal digits of the keys of the file or store, as they were read last; "" if
+  /// there is neither, or if no keys were read.
   std::string keys_hash() const;
   std::vector<config::ClientKey> configured() const { return access_.keys; }
   /// The keys of the file, read anew, or of the store as they were last read. Errors: those of

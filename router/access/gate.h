@@ -1,6 +1,6 @@
 #pragma once
-// The gate in front of every route of the data listeners: no request passes whose sender is not
-// known, if keys are required. A refused request costs no inference.
+// The gate in front of every route of the data listeners. If keys are required, it refuses each
+// request whose sender is unknown, before any model runs.
 
 #include "router/access/clients.h"
 #include "router/audit/log.h"
@@ -16,6 +16,9 @@ struct GateShared {
   limits::RateLimiter& failures;  // counts refused requests by address
   audit::Log& audit;
 };
+
+/// The body of an error of the data listeners, in the shape of the API that the request uses.
+std::string client_error_body(const http::Request& request, int status, std::string_view message);
 
 /// Passes requests of known clients to `next`, and answers others in the shape of their API: 400,
 /// 401, 503 while a token cannot be verified, or 429 to an address that has sent too many wrong

@@ -1,5 +1,5 @@
-// A reply that is not understood completely is not cached: if it lost something here, everyone who
-// gets it from the cache would get a wrong answer.
+// A reply that is not understood completely is not cached: if a part of it were lost here, every
+// later client would get a wrong answer.
 
 #include "router/cache/reply.h"
 
@@ -55,6 +55,15 @@ std::vector<std::string> deltas_of(std::string_view name, const json::Value& tex
 int64_t index_of(const json::Value& object) {
   const auto index = object.find("index");
   return index ? index->integer().value_or(0) : 0;
+}
+
+std::string_view text_at(const std::optional<json::Value>& object, std::string_view key) {
+  const auto value = object ? object->find(key) : std::nullopt;
+  return value && value->is_string() ? value->text() : std::string_view{};
+}
+
+size_t number_of(const json::Value& call, dialects::CallNumbers& numbers) {
+  return numbers.of(index_of(call), text_at(call, "id"), text_at(call.find("function"), "name"));
 }
 
 // A reply may contain line breaks, but the data of an event is one line.
@@ -242,7 +251,7 @@ Result<void> EventAssembler::delta(const json::Value& delta, Choice& into) {
     } else if (member.key == "tool_calls") {
       for (const json::Value& each : member.value.items()) {
         if (into.calls.size() >= kCallsMax) return fail(Code::kTooLarge, "too many calls");
-        SIGNALBOX_TRY_VOID(call(each, into.calls[index_of(each)]));
+        SIGNALBOX_TRY_VOID(call(each, into.calls[number_of(each, into.numbers)]));
       }
     } else if (member.key == "function_call") {
       if (!into.function) into.function.emplace();

@@ -52,12 +52,16 @@ Result<Endpoint> address_of(const BackendText& backend) {
   return parse_base_url(fmt::format("{}://{}", backend.https ? "https" : "http", endpoint));
 }
 
-// Gives a backend without an address that of its provider.
+// Gives a backend without an address that of its provider. The path of chats belongs to the
+// address, whoever wrote it.
 void set_provider(const yaml::Node& node, BackendText& out) {
-  const KnownProvider* known = find_provider(out.ref.provider);
-  if (known == nullptr || out.ref.type == "echo") return;
-  if (node.find("endpoint") != nullptr || node.find("base_url") != nullptr) return;
-  out.base_url = known->base_url;
+  if (out.ref.type == "echo") return;
+  const bool is_written = node.find("endpoint") != nullptr || node.find("base_url") != nullptr;
+  const KnownProvider* known =
+      is_written ? find_provider_at(out.base_url.empty() ? out.endpoint : out.base_url)
+                 : find_provider(out.ref.provider);
+  if (known == nullptr) return;
+  if (!is_written) out.base_url = known->base_url;
   if (out.ref.chat_path.empty()) out.ref.chat_path = known->chat_path;
 }
 
@@ -396,6 +400,7 @@ void check_model(Reader& reader, const yaml::Node& node, Model& out) {
       reader.error(backends->line, "expected at least one backend, found none");
     });
   }
+  if (backends != nullptr) check_backend_names(reader, *backends, out);
 }
 
 constexpr Key kPricingKeys[] = {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "router/dialects/call_numbers.h"
 #include "router/dialects/dialect.h"
 #include "router/dialects/events.h"
 
@@ -24,7 +25,7 @@ struct ChatUsage {
 /// The content of a reply or a chunk. Views refer to its document; "" means absent.
 struct ChatPiece {
   struct Call {
-    int64_t index = 0;
+    int64_t index = 0;  // its number in the reply
     std::string_view id, name, arguments;
   };
   std::string_view id, model;
@@ -43,7 +44,7 @@ Result<ChatPiece> read_chat(const json::Value& root, std::string_view member);
 /// Parses a whole reply. kUpstream also if it is not JSON.
 Result<json::Document> parse_chat(std::string body);
 
-/// The error text of a body, from `error`, `message` or `detail`; otherwise "HTTP 503" or the like.
+/// The error text of a body, from `error`, `message` or `detail`; otherwise one with the status.
 struct Refused {
   std::string message;
   std::string code;  // "": none
@@ -64,9 +65,11 @@ class ChatStream : public ReplyTranslator {
 
  private:
   Result<void> event(std::string_view data, std::string& out);
+  Result<void> number(std::vector<ChatPiece::Call>& calls);
   Result<void> conclude(std::string& out);
 
   EventReader reader_;
+  CallNumbers numbers_;
   bool has_reason_ = false;
   bool done_ = false;
 };

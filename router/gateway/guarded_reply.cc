@@ -239,7 +239,8 @@ void GuardedReply::check_deadlines() {
   });
 }
 
-// The interrupt may belong to somebody else, so it is looked at from time to time.
+// Wakes up from time to time to look at the interrupt, which another part of the request may be
+// using.
 http::Task<> GuardedReply::sleep() {
   const auto now = http::Clock::now();
   if (!end_by_) end_by_ = now + context_.end_wait;

@@ -23,7 +23,7 @@ constexpr int kLimitedStatus = 429;
 constexpr std::string_view kOverBudget = "budget_exceeded";
 constexpr std::string_view kForbidden = "model_not_allowed";
 constexpr int kUnjudgedStatus = 503;
-// Whatever kept the guard from reading the request will have taken part of this time.
+// The load that kept a guard from reading the request has often passed after this time.
 constexpr std::string_view kRetrySeconds = "5";
 
 constexpr std::chrono::milliseconds kPostponed{100};
@@ -96,7 +96,9 @@ namespace {
 /// Anthropic log.
 void add_common(const RequestScope& scope, http::Headers& out) {
   out.add("x-request-id", scope.record.id());
-  if (scope.api.native() == request::Api::kMessages) out.add("request-id", scope.record.id());
+  const bool counts = scope.exchange.request.path() == "/v1/messages/count_tokens";
+  if (counts || scope.api.native() == request::Api::kMessages)
+    out.add("request-id", scope.record.id());
   if (!scope.budget.empty()) out.add("x-vsr-budget", scope.budget);
 }
 

@@ -60,9 +60,9 @@ struct AnswerParts {
 std::vector<ReplyFilter> paired_reply_filters(const ReplyFilterInputs& inputs,
                                               const AnswerParts& parts);
 
-/// Adds the filter that gives the first chunk of a stream the member with the calls of a loop. A
-/// client of another API has no place for it, and a reply that is checked must have no text that is
-/// not.
+/// Adds the filter that gives the first chunk of a stream one more member: the calls of a loop. It
+/// adds nothing for a client of another API, which has no place for the member, or for a reply that
+/// is checked, because nobody would check the member's text.
 void add_extension(const ReplyFilterInputs& inputs,
                    const std::optional<looper::Extension>& extension,
                    std::vector<ReplyFilter>& filters);

@@ -77,7 +77,6 @@ RequestRecord::RequestRecord(const Observer& observer, const http::Request& requ
 }
 
 RequestRecord::~RequestRecord() {
-  observer_.meters().ended();
   if (account_.ended == observe::TimePoint{}) ended();
   if (answer_streams_ && account_.calls[*answer_].status == 0)
     call_ended(*answer_, 0, reply_.broken() ? "cancelled" : "upstream", std::nullopt, {});
@@ -86,6 +85,8 @@ RequestRecord::~RequestRecord() {
   set_spending();
   observer_.note_refusal(account_, request_);
   observer_.publish(std::move(account_), sampled_);
+  // Last, so that whoever sees no request in flight finds the records of all.
+  observer_.meters().ended();
 }
 
 // Finds the error of a request that failed without an error of ours.

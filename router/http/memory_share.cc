@@ -151,7 +151,7 @@ void MemoryBound::grant(Timers& ended) {
 bool MemoryBound::refuse_one(Timers& ended) {
   if (waits_.empty()) return false;
   const Wait& first = *waits_.front();
-  const bool is_vain = never_fits(first.share, first.bytes);  // what is beside it has grown
+  const bool is_vain = never_fits(first.share, first.bytes);  // its other shares have grown
   if (!is_vain && held_by_waits_ <= most(first.bytes) - (first.bytes - first.share.bytes_))
     return false;
   Wait& refused = is_vain ? *waits_.front() : *waits_.back();

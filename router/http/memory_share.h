@@ -26,12 +26,12 @@ inline constexpr uint64_t kReserved = 64;  // a part in so many
 
 /// Thread-safe. Outlives its shares.
 ///
-/// A raise that waits keeps what its share has. Shares are in the order in which they first took
-/// memory: what is given back goes to the oldest share that waits, and no younger large one waits
-/// before it. If the shares that wait hold so much that the oldest would never get its room, the
-/// youngest of them are refused. So the oldest always gets on, however many wait at once. The
-/// shares of one request have one place in the order, and if one of them waits, what the others
-/// hold counts as held by it.
+/// A raise that waits keeps the bytes that its share has. Shares are ordered by the time when they
+/// first took memory. Bytes that are given back go to the oldest share that waits, and a younger
+/// large share does not overtake it. If the waiting shares together hold so much that the oldest
+/// would never get its room, the youngest of them are refused. So the oldest always gets on,
+/// however many wait. All shares of one request have one place in the order; if one of them waits,
+/// the bytes of the others count as its own.
 class MemoryBound {
  public:
   /// `most` is read at each raise and outlives the bound.

@@ -1,5 +1,6 @@
-// By last use, so that what is too old or too much is at the front. What other routers have used
-// may belong anywhere, and finds its place without a walk, for which requests would wait.
+// Conversations are sorted by their last use, so that the ones to drop are at the front. One that
+// another router has used may belong anywhere; a sorted map finds its place quickly, and requests
+// wait for the lock meanwhile.
 
 #include "router/learning/conversations.h"
 
@@ -46,7 +47,8 @@ void Conversations::put(const std::string& key, Conversation conversation) {
     keep(key, conversation);
     prune(conversation.used);
   }
-  // After that, because the answer of the shared level may be a later use, which must stay.
+  // This comes last: the shared level may answer with a later use of the conversation, which must
+  // stay.
   if (SharedConversations* const below = below_) below->changed(key, conversation);
 }
 

@@ -8,7 +8,7 @@ namespace signalbox::learning {
 namespace {
 
 constexpr double kPriorGood = 2, kPriorBad = 2;
-/// The loss of a model whose verdicts all were that it is more than was needed.
+/// The score that a model loses if all its verdicts are kOverprovisioned.
 constexpr double kOverprovisionedMost = 0.03;
 
 double count_of(const Tally& tally, Verdict verdict) {

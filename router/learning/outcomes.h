@@ -31,8 +31,8 @@ struct Tally {
 
   void add(Verdict verdict);
   uint32_t sum() const;
-  /// The share of good verdicts, 0 to 1, as if two good and two bad ones had come before. Of equal
-  /// models, the one that was reported to be more than was needed has the lower score.
+  /// The share of good verdicts, 0 to 1, as if two good and two bad ones had come before. Of two
+  /// models with equal shares, the one with more verdicts kOverprovisioned has the lower score.
   double score() const;
   /// Draws a value from the distribution whose mean is the score. The distribution is wide while
   /// there are few verdicts.

@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t kSize = Features::kSize;
 constexpr double kRidge = 1;
-/// Below what sums can make, so that it only bounds the numbers of impossible ones.
+/// Possible sums never give a smaller pivot. The bound only keeps the numbers of impossible sums
+/// finite.
 constexpr double kPivotLeast = 0.25;
 constexpr double kSteps = Features::kSteps;
 

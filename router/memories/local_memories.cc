@@ -182,12 +182,12 @@ struct LocalMemories::Impl {
     return indices.emplace(vector.model, std::move(made)).first->second.get();
   }
 
-  /// Without its words.
+  /// The size without the words of the memory.
   static size_t bytes_of(std::string_view user, const Memory& memory, const Vector& vector) {
     return memory.text.size() + memory.answer.size() + memory.masked_by.size() + user.size() +
            vector.values.size() + kOverheadBytes;
   }
-  /// Null if none are kept.
+  /// Null if the store keeps no words.
   Words kept_words(const Memory& memory) const {
     return limits.keeps_words ? words_of(memory) : nullptr;
   }
@@ -195,7 +195,7 @@ struct LocalMemories::Impl {
   /// `words` may be null.
   Result<void> check_size(std::string_view user, const Memory& memory, const Vector& vector,
                           const Words& words) const {
-    // If it is the user's first.
+    // The largest size: that of the first memory of a user.
     const size_t most = bytes_of(user, memory, vector) + kUserBytes + bytes_of(words);
     if (most <= limits.bytes) return {};
     return fail(Code::kTooLarge, "a memory of {} bytes, where all may have {}", most, limits.bytes);
@@ -288,7 +288,7 @@ struct LocalMemories::Impl {
     while (!lists.missing.empty() && bytes > limits.bytes) remove(by_use.back());
   }
 
-  /// Adds what their words count, and the memories that only their words find.
+  /// Adds the scores by words, and the memories that only the search by words has found.
   Result<void> add(const WordLists& lists, std::span<const word_search::WordHit> hits,
                    const Vector& vector, double similarity_min, std::vector<Candidate>& to) const {
     const auto index = indices.find(vector.model);

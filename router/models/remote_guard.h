@@ -41,9 +41,9 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_labels(
 Result<std::shared_ptr<const engine::TextModel>> open_remote_spans(
     const config::ExternalModel& server, const config::ClassifierModel& module);
 
-/// The same for a classifier whose signals know their classes (http_classify). Its head has each of
-/// them and one for everything else. The module's mapping_path names the classes of a server that
-/// numbers them.
+/// The same for a classifier whose classes the signals of a task name (http_classify). Its head has
+/// each class and one for everything else. The module's mapping_path names the classes of a server
+/// that numbers them.
 Result<std::shared_ptr<const engine::TextModel>> open_remote_classes(
     const config::ExternalModel& server, const config::ClassifierModel& module,
     std::vector<std::string> classes);

@@ -26,16 +26,16 @@ std::string_view trimmed_label(std::string_view text);
 /// The answer behind the model's thoughts and without the fence around it.
 std::string_view bare_answer(std::string_view text);
 
-/// Each reads the body of a reply to scores, (labels + 1): those of the labels, and the rest.
-/// Errors: kUpstream.
+/// Each function reads the body of a reply as scores, (labels + 1): one for each label, and one for
+/// everything else. Errors: kUpstream.
 ///
 /// A list of {"label", "score": 0 to 1}, also inside another list, with each of the labels once.
-/// Other labels count as the rest.
+/// Other labels count as everything else.
 Result<std::vector<float>> read_label_scores(std::string body, std::span<const std::string> labels);
-/// A list like this whose labels are those of a signal's classes; they are compared as those of a
-/// model here, and the rest has the greatest of the other scores. The scores must add up to 1 (0.98
-/// to 1.02), and one label at least must be a class: neither a part of the labels nor those of
-/// another task are an answer. `names` are those of the labels LABEL_0, LABEL_1, ...
+/// The same list from a classifier whose labels are compared with the classes of a signal.
+/// Everything else gets the greatest score of the other labels. The list must be complete, so its
+/// scores must add up to 1 (0.98 to 1.02), and it must be for this task, so at least one label must
+/// be a class. `names` are the names of the labels LABEL_0, LABEL_1, ...
 Result<std::vector<float>> read_class_scores(std::string body, std::span<const std::string> classes,
                                              std::span<const std::string> names);
 /// A chat completion whose first line is "safe", "unsafe" or "controversial", also behind

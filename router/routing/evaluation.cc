@@ -134,7 +134,7 @@ struct Evaluation::State {
     return fail(Code::kTooLarge, "{}", signals::kNotReadWhole);
   }
 
-  // Runs one type after the other, because each may settle what the next one is needed for.
+  // Runs one type after the other, because the result of one may make the next one unnecessary.
   void run_request_signals(bool all) {
     for (size_t i = 0; i < program.groups().size(); ++i) {
       if (!should_run(i, signals::Needs::kRequest, all)) continue;

@@ -288,6 +288,7 @@ std::string Planner::edit_body(const PlanInputs& inputs, const config::Difficult
                           *plan.model, root, body);
     if (decision->tools) plugins::filter_tools(*decision->tools, body);
   }
+  if (request.is_translated) plugins::name_token_bound(*plan.model, body);
   if (plan.takes_usage) request_usage(root, body, edits);
   if (request.model != plan.asked_for) body.set("model", json::quote(plan.asked_for));
   // Not every server knows the member, so it is set only where the client has.

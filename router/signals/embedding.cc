@@ -83,7 +83,7 @@ class EmbeddedExamples : public EmbeddingSignals {
   Examples examples_of(const config::EmbeddingSignal& signal, const std::vector<std::string>& texts,
                        std::span<const float> rows) const {
     config::PrototypeScoring scoring = signal.prototype_scoring.value_or(model_.prototype_scoring);
-    // A difference of similarities is compared as it is, like the margin of complexity.
+    // The exponent does not apply to a difference of similarities, as in the margin of complexity.
     scoring.similarity_exponent = signal.negative_candidates.empty() ? model_.exponent() : 1;
     const bool mean = signal.aggregation == Aggregation::kMean && !texts.empty();
     return {PrototypeBank(mean ? std::span<const std::string>{} : texts, rows, scoring),
@@ -133,7 +133,8 @@ class EmbeddedExamples : public EmbeddingSignals {
     }
   }
 
-  // A signal about images or audio does not match without them, and cannot be computed with them.
+  // A signal about images or audio does not match a request without them, and is unavailable for a
+  // request with them.
   bool reads_text(uint32_t signal) const {
     return signals_[signal].query_modality == config::EmbeddingSignal::Modality::kText;
   }

@@ -49,8 +49,8 @@ class PiiSignals : public NamedSignals<config::PiiSignal> {
     std::vector<double> turn_scores(types.size(), 0), history_scores(types.size(), 0);
     SIGNALBOX_TRY(const bool turn_whole,
                   finder_.find(inputs.request().turn_texts(), inputs, turn_scores));
-    // The application writes these, so rules must do: a model would read all tools on every
-    // request.
+    // Only rules read these texts, which the application writes: a model would read all tools on
+    // every request.
     for (const std::string_view text : {std::string_view(inputs.request().definitions),
                                         std::string_view(inputs.request().sent)}) {
       finder_.find_by_rules(text, turn_scores);

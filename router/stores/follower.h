@@ -1,13 +1,13 @@
 #pragma once
 // Follows the deletions of all routers that share records on a server, over exchanges of its own.
-// So it knows soon when the server goes away or comes back, and only it decides that; a large
-// record that takes too long proves nothing about the server.
+// So it notices soon when the server goes away or comes back. Only the follower decides that: a
+// large record that takes too long proves nothing about the server.
 //
-// The server behind a new life of the feed may have lost its data, or been restored from an older
-// state. Then the follower repeats the deletions that its router knows, and writes again the
-// records that the server has lost. Other routers may know further deletions. So nothing is read
-// and no record is written again until they had a time of grace to repeat theirs, unless the router
-// has just started and the server was there.
+// When the feed begins a new life, the server may have lost data or may have been restored from an
+// older state. Then the follower repeats the deletions that its router knows, and writes the lost
+// records again. Other routers may know further deletions and need time to repeat them. Until then
+// nothing is read and no record is written again, unless the router has just started and the server
+// was there.
 
 #include <atomic>
 #include <chrono>

@@ -146,7 +146,7 @@ class LibpqPostgres final : public Postgres {
       lacks_table_ = true;
       return {std::move(rows), true};
     }
-    // Behind the same address, another server may have taken over, or will.
+    // Another server has taken over behind the same address, or will soon.
     const bool is_over = state == kReadOnly || state.starts_with(kShutdown);
     if (is_over) idle_->close_all();
     return {std::move(rows), (forget(*connection) || is_over) && is_kept};

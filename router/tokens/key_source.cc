@@ -231,8 +231,8 @@ void KeySource::follow() {
     lock.lock();
     is_reading_ = false;
     for (const auto& each : std::exchange(waiters_, {})) each();
-    // A name server that does not answer holds up the poster's end. Requests need the lock, so they
-    // must not wait for that.
+    // The poster ends only when its name server answers. Requests need the lock, so it is released
+    // meanwhile.
     lock.unlock();
     poster_.reset();
     lock.lock();

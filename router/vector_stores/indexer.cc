@@ -251,9 +251,9 @@ Result<bool> Indexer::publish(const Job& job, Embedded embedded, Room room) {
   return registered;
 }
 
-// A failure would delete vectors, and a client would have to attach the file again. So the bytes of
-// an entry that was admitted stay, also if their bound is lower now or words count more. The bound
-// of chunks holds at each start.
+// If this failed, vectors would be deleted, and a client would have to attach the file again. So an
+// entry that was admitted keeps its bytes, even if their bound is lower now or words count for
+// more. The bound of chunks is checked at each start.
 Result<bool> Indexer::enter(const Job& job, Chunks chunks, uint64_t bytes, Room room) {
   Registry& registry = shared_.registry;
   RegisteredEntry* const registered = registry.entry(job.entry.number);

@@ -7,6 +7,7 @@ import { chromium } from "playwright-core";
 
 export const kPages = ["overview", "servers", "decisions", "shadows", "keys", "try", "configuration", "models", "audit"];
 
+const kWaitMsMax = 180_000; // for what a page shows within a second, unless the machine is busy
 const kAxe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 export const startBrowser = () =>
@@ -17,6 +18,7 @@ export class Visit {
   static async of(browser, url, options = {}) {
     const visit = new Visit();
     visit.context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+    visit.context.setDefaultTimeout(kWaitMsMax);
     visit.page = await visit.context.newPage();
     visit.url = url;
     visit.asked = [];

@@ -207,7 +207,7 @@ test("traffic is counted as it passes", async () => {
   await visiting("overview", {}, async (page, visit) => {
     const rows = page.locator("section", { hasText: "By decision" });
     for (const decision of [/maths/, /forbidden/]) {
-      await rows.getByRole("row", { name: decision }).waitFor({ timeout: 15_000 });
+      await rows.getByRole("row", { name: decision }).waitFor();
     }
     assert.equal(await page.locator(".chart canvas").count(), 4);
     await page.getByRole("button", { name: "15 min" }).click();

@@ -99,6 +99,7 @@ test("lines beyond the first hundred are counted and not listed", async () => {
 test("a single sample is drawn, and legends have values", async () => {
   await visiting("servers", async (page) => {
     const at = Math.floor(Date.now() / 1000);
+    await page.clock.setFixedTime(at * 1000); // so that the sample stays within the minute
     const one = { at, requests: 4, models: { large: 4 }, decisions: { maths: 4 }, upstream: [0, 4, 0], ttft: [0, 0, 0], routing: [4, 0, 0] };
     const traffic = { step: 2, began: 1, in_flight: 0, next: 1, bounds: { routing: [0.1, 1], upstream: [0.1, 1], ttft: [0.1, 1] }, steps: [one] };
     await page.route("**/api/v1/traffic?*", (route) => route.fulfill({ json: traffic }));

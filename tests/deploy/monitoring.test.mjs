@@ -13,7 +13,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { parse } from "yaml";
 
 import { dashboard, kRows } from "../../deploy/grafana/make.mjs";
-import { Daemon } from "../e2e/daemon.mjs";
+import { Daemon, settled } from "../e2e/daemon.mjs";
 import { ScriptedUpstream, completion, streamed } from "../e2e/upstream.mjs";
 import { Prometheus, missing } from "./prometheus.mjs";
 
@@ -132,7 +132,9 @@ before(async () => {
   }
   await writeFile(daemon.file, "listeners: [\n");
   await prometheus.until(async () => (await prometheus.now("signalbox_config_refused == 1")).length === 1, "the configuration is refused");
-  await pause(2000);
+  await settled(daemon);
+  const end = Date.now() / 1000;
+  await prometheus.until(async () => Number((await prometheus.now("timestamp(up)"))[0].value[1]) > end, "a scrape of everything");
 });
 
 after(async () => {
@@ -233,12 +235,12 @@ test("promtool accepts the metrics, the rules and their tests", { skip: missing(
 });
 
 test("the alerts run on scraped metrics, and those that should be are pending", { skip }, async () => {
-  const { groups } = await prometheus.get("rules", {});
-  const rules = groups.flatMap((group) => group.rules);
-  assert.deepEqual(rules.filter((rule) => rule.health !== "ok").map((rule) => `${rule.name}: ${rule.lastError}`), []);
-  const state = Object.fromEntries(rules.map((rule) => [rule.name, rule.state]));
+  const rules = async () => (await prometheus.get("rules", {})).groups.flatMap((group) => group.rules);
+  const states = async () => Object.fromEntries((await rules()).map((rule) => [rule.name, rule.state]));
   for (const name of ["SignalboxConfigurationRefused", "SignalboxWorkerLeftOut", "SignalboxModelWithoutWorkers", "SignalboxModelFails"])
-    assert.notEqual(state[name], "inactive", name);
+    await prometheus.until(async () => (await states())[name] !== "inactive", name);
+  assert.deepEqual((await rules()).filter((rule) => rule.health !== "ok").map((rule) => `${rule.name}: ${rule.lastError}`), []);
+  const state = await states();
   for (const name of ["SignalboxDown", "SignalboxGone", "SignalboxTurnsAway", "SignalboxContextDamaged", "SignalboxVersionsDiffer"])
     assert.equal(state[name], "inactive", name);
 });

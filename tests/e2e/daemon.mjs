@@ -3,11 +3,14 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { get as getPlain } from "node:http";
 import { get } from "node:https";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+
+import { until } from "./until.mjs";
 
 const kReadyMsMax = 240_000; // allows for a sanitizer build on a busy machine
 const kStopMsMax = 120_000;
@@ -134,6 +137,23 @@ export async function metric(daemon, name) {
   const text = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
   return Number(text.split("\n").find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
 }
+
+/// Waits until the router has counted, charged, logged and recorded each request whose client has the answer. The client gets
+/// it before all this.
+export const settled = (daemon) => until(async () => (await metric(daemon, "signalbox_requests_in_flight")) === 0, "the end of all requests");
+
+/// Waits until the router accepts a key. The client has an address of its own, because the router refuses an address with many
+/// failures, and those of this wait may be many.
+export const accepts = (daemon, key) =>
+  until(
+    () =>
+      new Promise((done, failed) => {
+        const options = { localAddress: "127.0.0.2", agent: false, headers: { authorization: `Bearer ${key}` } };
+        const sent = getPlain(`${daemon.url}/v1/models`, options, (answer) => answer.resume().on("end", () => done(answer.statusCode === 200)));
+        sent.on("error", failed);
+      }),
+    "the key to be accepted",
+  );
 
 /// The beginning of a configuration in which the built-in echo is the only model.
 export const echoOnly = (port) => `

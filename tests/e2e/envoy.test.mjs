@@ -13,7 +13,7 @@ import { protoPath } from "grpc-health-check";
 import OpenAI from "openai";
 import { parse, parseAllDocuments } from "yaml";
 
-import { Daemon, freePorts } from "./daemon.mjs";
+import { Daemon, freePorts, settled, withDaemon } from "./daemon.mjs";
 import { Envoy, faultsOf, head, Processor } from "./envoy.mjs";
 import { RepeatingUpstream, ScriptedUpstream, streamed } from "./upstream.mjs";
 import { until } from "./until.mjs";
@@ -21,7 +21,7 @@ import { until } from "./until.mjs";
 const kService = "envoy.service.ext_proc.v3.ExternalProcessor";
 const { INVALID_ARGUMENT, FAILED_PRECONDITION, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNIMPLEMENTED, CANCELLED, OK } = grpc.status;
 
-const configuration = (envoyPort, extra = "") => (port, managementPort) => `
+const configuration = (envoyPort, patience = "60s") => (port, managementPort) => `
 version: v0.3
 listeners:
   - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
@@ -66,7 +66,7 @@ routing:
 global:
   router: {clear_route_cache: true}
   services:
-    http: {body_bytes_max: 64KiB, body_timeout: 2s, decision_timeout: 2s${extra}}
+    http: {body_bytes_max: 64KiB, body_timeout: ${patience}, decision_timeout: ${patience}}
     ext_proc: {enabled: true, port: ${envoyPort}, streams_max: 40}
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
 `;
@@ -221,6 +221,7 @@ test("metrics and log lines are the same as over HTTP", async () => {
     const rows = shown.matchAll(/^llm_model_requests_total\{[^}]*model="repeat"[^}]*\} (\d+)/gm);
     return [...rows].reduce((sum, row) => sum + Number(row[1]), 0);
   };
+  await settled(daemon);
   const before = await count();
   await openai(buffered).chat.completions.create(asked("count me"), { headers: { "x-request-id": "counted-1" } });
   await until(async () => (await count()) === before + 1, "one more request");
@@ -239,8 +240,8 @@ const setOf = (answer) => {
   return Object.fromEntries(set.map(({ header }) => [header.key, Buffer.from(header.raw_value).toString()]));
 };
 
-async function begun(said, raw = true) {
-  const stream = processor.open();
+async function begun(said, raw = true, at = processor) {
+  const stream = at.open();
   assert.ok((await stream.ask({ request_headers: head(kHead, { raw }) })).request_headers);
   return { stream, answer: await stream.ask(json(asked(said))) };
 }
@@ -303,12 +304,22 @@ test("a reply may be longer than a request", async () => {
   assert.equal((await stream.end()).code, OK);
 });
 
-test("an endless body is not waited for", async () => {
-  const stream = processor.open();
-  await stream.ask({ request_headers: head(kHead) });
-  await stream.ask({ request_body: { body: Buffer.from("{") } });
-  assert.equal((await stream.status).code, DEADLINE_EXCEEDED);
-});
+/// Runs `use` with a router that waits for two seconds at most.
+async function withHasty(use) {
+  const [own] = await freePorts(1);
+  await withDaemon(configuration(own, "2s"), async () => {
+    const there = new Processor(own);
+    await use(there).finally(() => there.close());
+  });
+}
+
+test("an endless body is not waited for", () =>
+  withHasty(async (there) => {
+    const stream = there.open();
+    await stream.ask({ request_headers: head(kHead) });
+    await stream.ask({ request_body: { body: Buffer.from("{") } });
+    assert.equal((await stream.status).code, DEADLINE_EXCEEDED);
+  }));
 
 test("messages out of turn end the stream with the reason", async () => {
   const wrong = async (...messages) => {
@@ -327,16 +338,16 @@ test("messages out of turn end the stream with the reason", async () => {
   assert.equal((await wrong({ request_headers: head(kHead), observability_mode: true })).code, FAILED_PRECONDITION);
 });
 
-test("an equal request waits for the first no longer than Envoy waits", async () => {
-  const first = await begun("keep one of two");
-  assert.ok(first.answer.request_body);
-  const at = Date.now();
-  const second = await begun("keep one of two");
-  assert.ok(second.answer.request_body);
-  const waited = Date.now() - at;
-  assert.ok(waited > 1500 && waited < 10_000, `${waited} ms`);
-  await Promise.all([first.stream.cancel(), second.stream.cancel()]);
-});
+test("an equal request waits for the first no longer than Envoy waits", () =>
+  withHasty(async (there) => {
+    const first = await begun("keep one of two", true, there);
+    assert.ok(first.answer.request_body);
+    const at = Date.now();
+    const second = await begun("keep one of two", true, there); // the first one never gets its answer
+    assert.ok(second.answer.request_body);
+    assert.ok(Date.now() - at > 1500, `${Date.now() - at} ms`);
+    await Promise.all([first.stream.cancel(), second.stream.cancel()]);
+  }));
 
 test("a client that leaves at any step frees its stream", async () => {
   const streams = [];
@@ -420,6 +431,7 @@ test("the health service works, and a stream in flight outlives the end of the d
   await stream.ask({ request_headers: head(kHead) });
   assert.ok((await stream.ask(json(asked("say this", { stream: true })))).request_body);
   await stream.ask({ response_headers: head({ ":status": "200", "content-type": "text/event-stream" }) });
+  await until(() => seen.length > 0, "SERVING");
   const stopped = ending.stop();
   await until(() => seen.at(-1) === "NOT_SERVING", "NOT_SERVING");
   assert.deepEqual(seen, ["SERVING", "NOT_SERVING"]);

@@ -4,28 +4,23 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, withDaemon } from "./daemon.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 import { until } from "./until.mjs";
 
 let judge, model, daemon;
 
-const server = (name, role, port) => `
+const server = (name, role, seconds) => `
         - name: ${name}
           model_role: ${role}
-          llm_endpoint: {address: 127.0.0.1, port: ${port}, protocol: http}
+          llm_endpoint: {address: 127.0.0.1, port: ${judge.port}, protocol: http}
           llm_model_name: judge-1
-          llm_timeout_seconds: 1
+          llm_timeout_seconds: ${seconds}
           access_key: secret-of-the-judge
           threshold: 0.5
           max_tokens: 16`;
 
-before(async () => {
-  judge = await ScriptedUpstream.start();
-  model = await ScriptedUpstream.start();
-  model.answer = () => completion({ content: "Done." });
-  daemon = await Daemon.start(
-    (port, management) => `
+const configuration = (seconds) => (port, management) => `
 version: v0.3
 listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
 providers:
@@ -51,10 +46,15 @@ routing:
 global:
   model_catalog:
     modules: {classifier: {preference: {use_contrastive: false}}}
-    external:${server("guard", "guardrail", judge.port)}${server("taste", "preference", judge.port)}
-  services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
-`,
-  );
+    external:${server("guard", "guardrail", seconds)}${server("taste", "preference", seconds)}
+  services: {http: {decision_timeout: 60s}, management_api: {bind_address: 127.0.0.1, port: ${management}}}
+`;
+
+before(async () => {
+  judge = await ScriptedUpstream.start();
+  model = await ScriptedUpstream.start();
+  model.answer = () => completion({ content: "Done." });
+  daemon = await Daemon.start(configuration(60));
 });
 
 after(async () => {
@@ -75,9 +75,9 @@ function judgeSays(risk, taste = "none") {
   };
 }
 
-async function decide(text) {
+async function decide(text, at = daemon) {
   const messages = [{ role: "user", content: text }];
-  const answer = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", body: JSON.stringify({ model: "auto", messages }) });
+  const answer = await fetch(`${at.url}/v1/chat/completions`, { method: "POST", body: JSON.stringify({ model: "auto", messages }) });
   assert.equal(answer.status, 200, await answer.clone().text());
   return { decision: answer.headers.get("x-vsr-selected-decision"), degraded: answer.headers.get("x-vsr-degraded-reason") };
 }
@@ -185,11 +185,13 @@ test("after three failures the judge is left alone for a second", async () => {
 test("a slow judge ends at its time limit", async () => {
   judge.server.removeAllListeners("request");
   judge.server.on("request", () => {}); // never answers
-  const began = performance.now();
-  const { decision, degraded } = await decide("Erase it slowly.");
-  assert.ok(performance.now() - began >= 900);
-  assert.equal(decision, null);
-  assert.ok(["error", "timeout"].includes(degraded), degraded);
+  await withDaemon(configuration(1), async (hasty) => {
+    const began = performance.now();
+    const { decision, degraded } = await decide("Erase it slowly.", hasty);
+    assert.ok(performance.now() - began >= 900);
+    assert.equal(decision, null);
+    assert.ok(["error", "timeout"].includes(degraded), degraded);
+  });
 });
 
 test("the log has the failures, and no text or answer", () => {

@@ -12,10 +12,10 @@ import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
 import { ApiServer } from "./apiserver.mjs";
-import { Daemon } from "./daemon.mjs";
+import { Daemon, metric } from "./daemon.mjs";
 import { until } from "./until.mjs";
 
-const configuration = (kubernetes) => (port, managementPort) => `
+const configuration = (kubernetes, { wait = "120s", debounce = "50ms" } = {}) => (port, managementPort) => `
 version: v0.3
 listeners:
   - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
@@ -29,7 +29,7 @@ global:
   router: {config_source: kubernetes}
   services:
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
-    kubernetes: {debounce: 50ms, ${kubernetes}}
+    kubernetes: {debounce: ${debounce}, wait_at_start: ${wait}, ${kubernetes}}
 `;
 
 const pool = { defaultModel: "small", models: [{ name: "small", pricing: { inputTokenPrice: 1e-7 } }, { name: "large" }] };
@@ -118,7 +118,7 @@ test("routes follow an API server under traffic, and no request fails", async ()
   assert.equal(ready(server, "intelligentroutes").reason, "ValidationFailed");
   assert.match(ready(server, "intelligentroutes").message, /unknown/);
   assert.equal((await ask(daemon)).decision, "seven");
-  assert.match(await (await fetch(`${daemon.managementUrl}/metrics`)).text(), /llm_config_updates_total\{result="failed"\} [1-9]/);
+  await until(async () => (await metric(daemon, 'llm_config_updates_total{result="failed"}')) >= 1, "the count of failures");
   // A second resource is a conflict. After it is removed, the corrected first one takes effect.
   server.put("intelligentroutes", "another", route("nine"));
   await until(() => ready(server, "intelligentroutes")?.reason === "Conflict", "a conflict");
@@ -135,10 +135,10 @@ test("routes follow an API server under traffic, and no request fails", async ()
 
   // The file may change in the meantime; the routes remain on top of it.
   const text = await readFile(daemon.file, "utf8");
-  await writeFile(`${daemon.file}.new`, text.replace("timeout: 60s", "timeout: 50s"));
-  await rename(`${daemon.file}.new`, daemon.file);
   const generations = () => daemon.log.split(/generation \d+ is active/).length;
   const before = generations();
+  await writeFile(`${daemon.file}.new`, text.replace("timeout: 60s", "timeout: 50s"));
+  await rename(`${daemon.file}.new`, daemon.file);
   await until(() => generations() > before, "read again");
   assert.equal((await ask(daemon)).decision, "ten");
 
@@ -157,7 +157,7 @@ test("a burst of changes is applied together", async () => {
   const server = await ApiServer.start();
   server.put("intelligentpools", "p", pool);
   server.put("intelligentroutes", "r", route("first"));
-  const daemon = await Daemon.start(configuration(`server: "${server.url}", service_account: "${account}", write_status: false`));
+  const daemon = await Daemon.start(configuration(`server: "${server.url}", service_account: "${account}", write_status: false`, { debounce: "2s" }));
   const generations = () => daemon.log.split(/generation \d+ is active/).length;
   const before = generations();
   for (let i = 0; i < 50; ++i) server.put("intelligentroutes", "r", route(`burst-${i}`));
@@ -183,7 +183,7 @@ test("TLS is checked against the service account's authority", async (closing) =
   closing.after(() => daemon.stop());
   assert.equal((await ask(daemon)).decision, "secure");
   // Without the authority, the daemon reads no resources, and the file's own routes serve.
-  const other = await Daemon.start(configuration(`server: "${server.url}", namespace: models, service_account: "${account}", wait_at_start: 500ms`));
+  const other = await Daemon.start(configuration(`server: "${server.url}", namespace: models, service_account: "${account}"`, { wait: "500ms" }));
   closing.after(() => other.stop());
   assert.equal((await ask(other)).model, "fallback");
   await until(() => /intelligent\w+: .*certificate verify failed.*stays active/.test(other.log));
@@ -194,7 +194,7 @@ test("a router that waits for its first resources is starting", async (t) => {
   await once(silent, "listening");
   const server = `http://127.0.0.1:${silent.address().port}`;
   const daemon = await Daemon.start(
-    configuration(`server: "${server}", namespace: models, service_account: "${account}", wait_at_start: 600s`), undefined, undefined, 503);
+    configuration(`server: "${server}", namespace: models, service_account: "${account}"`, { wait: "600s" }), undefined, undefined, 503);
   t.after(async () => {
     daemon.process.kill("SIGKILL");
     await daemon.exited;

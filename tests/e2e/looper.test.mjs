@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, settled } from "./daemon.mjs";
 import { EndlessUpstream, ScriptedUpstream } from "./upstream.mjs";
 
 const kModels = ["small", "large", "third"];
@@ -56,7 +56,7 @@ ${["cascade", "graded", "compared", "rounds", "panel", "steps", "hurried", "hang
     - name: hurried
       rules: {operator: AND, conditions: [{type: keyword, name: hurried}]}
       modelRefs: [{model: small}, {model: endless}]
-      algorithm: {type: fusion, fusion: {model: large}, budget: {max_seconds: 1}}
+      algorithm: {type: fusion, fusion: {model: large}, budget: {max_seconds: 5}}
     - name: hanging
       rules: {operator: AND, conditions: [{type: keyword, name: hanging}]}
       modelRefs: [{model: endless}, {model: endless}]
@@ -391,6 +391,7 @@ test("a client that goes away ends the calls in flight", { timeout: 60_000 }, as
 });
 
 test("each call is in the metrics, and explain names the models", async () => {
+  await settled(daemon);
   const metrics = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
   assert.match(metrics, /signalbox_looper_calls_total\{model="large",purpose="synthesise",outcome="ok"\} [1-9]/);
   assert.match(metrics, /signalbox_looper_calls_total\{model="small",purpose="answer",outcome="upstream"\} [1-9]/);

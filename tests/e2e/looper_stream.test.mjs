@@ -284,6 +284,7 @@ test("a broken stream does not end as a whole one, and counts as failed", async 
 test("a client that leaves an open stream ends the calls", async () => {
   const reply = await open(asked("compared"));
   await reply.until(/: 0 of 2/);
+  await until(() => servers.small.closed !== undefined && servers.third.closed !== undefined, "both calls");
   const closed = [servers.small.closed, servers.third.closed];
   reply.client.destroy();
   await Promise.all(closed);

@@ -9,7 +9,7 @@ import { after, before, beforeEach, describe, test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, settled } from "./daemon.mjs";
 import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
 import { until } from "./until.mjs";
 
@@ -382,6 +382,7 @@ describe("memories", () => {
     await say("ann", kGreen);
     await has("ann", 1);
     await say("ann", kGreen);
+    await settled(daemon); // the turn is stored before the next ones
     await say("ann", "Thank you!");
     await client("ann").completions.create({ model: "auto", prompt: "Please write a long letter about trains" });
     model.answer = () => completion({ content: null, tool_calls: [{ id: "t", type: "function", function: { name: "f", arguments: "{}" } }] }, "tool_calls");

@@ -11,7 +11,7 @@ import { resourceFromAttributes } from "@opentelemetry/resources";
 import { MeterProvider, MetricReader } from "@opentelemetry/sdk-metrics";
 
 import { Collector } from "./collector.mjs";
-import { Daemon } from "./daemon.mjs";
+import { Daemon, settled } from "./daemon.mjs";
 import { until } from "./until.mjs";
 
 const kCumulative = 2;
@@ -114,7 +114,7 @@ for (const [protocol, start, more] of [["HTTP", () => Collector.start(), undefin
       for (const content of ["hello", "keep this", "keep this"]) assert.equal(await chat(daemon, content), 200);
       assert.equal(await chat(daemon, "hello", "gone"), 502);
       assert.equal(await chat(daemon, "hello", "nobody's"), 404);
-      await until(async () => (await scraped(daemon)).get("signalbox_requests_in_flight") === 0);
+      await settled(daemon);
       await scraped(daemon); // makes the last series of its own connection
       const before = await scraped(daemon);
       const count = collector.metrics.length;
@@ -213,7 +213,7 @@ test("an export that fails for now is sent again as it was; one that the collect
     const numbers = await scraped(daemon);
     assert.equal(numbers.get("signalbox_metric_export_retries_total"), 1);
     assert.equal(numbers.get('signalbox_metric_exports_total{result="failed"}'), 1);
-    assert.match(daemon.log, /metrics cannot be sent and are kept for a while: gRPC status UNAVAILABLE: restarting/);
+    await until(() => /metrics cannot be sent and are kept for a while: gRPC status UNAVAILABLE: restarting/.test(daemon.log), "the line of the log");
   });
 });
 
@@ -225,7 +225,7 @@ test("requests do not wait for a collector that is away", async () => {
   try {
     await until(async () => (await scraped(daemon)).get('signalbox_metric_exports_total{result="failed"}') >= 1);
     assert.equal(await chat(daemon, "hello"), 200);
-    assert.equal(daemon.log.match(/metrics cannot be sent/g).length, 1);
+    await until(() => daemon.log.match(/metrics cannot be sent/g)?.length === 1, "one line in the log");
   } finally {
     await daemon.stop();
   }

@@ -157,7 +157,7 @@ global:
   const daemon = await Daemon.start(written("ignore"));
   try {
     const file = daemon.file;
-    assert.ok(daemon.log.includes(`notice: ${file}:${kVariable}`), daemon.log);
+    await until(() => daemon.log.includes(`notice: ${file}:${kVariable}`), () => daemon.log);
     const check = () => spawnSync(process.env.SIGNALBOX, ["config", "check", file], { encoding: "utf8" });
     const ignoring = check();
     assert.equal(ignoring.status, 0);

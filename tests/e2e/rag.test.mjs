@@ -27,7 +27,7 @@ global:
   services: {${services}management_api: {bind_address: 127.0.0.1, port: ${management}}}
 `;
 
-function configuration({ rag = "", backend = "", plugins = "", key = "", path = "/search?index=a", timeout = 1, others = "", global = "" }) {
+function configuration({ rag = "", backend = "", plugins = "", key = "", path = "/search?index=a", timeout = 60, others = "", global = "" }) {
   return file({
     key,
     services: global,
@@ -276,7 +276,7 @@ describe("documents for requests", () => {
 
 describe("documents that are kept", () => {
   test("kept documents fit in a bounded number of bytes", () =>
-    withDaemon({ rag: "cache_results: true", timeout: 30 }, async (daemon) => {
+    withDaemon({ rag: "cache_results: true" }, async (daemon) => {
       libraryAnswers(({ question }) => ({ body: { text: question.repeat(1 << 20) } }));
       for (const name of ["first", "other", "third"]) await send(daemon, name); // 5 MiB each
       await send(daemon, "third");
@@ -295,8 +295,9 @@ describe("searches that fail", () => {
   };
 
   for (const [name, fail] of Object.entries(failures)) {
+    const timeout = name === "a reply that does not come" ? 1 : 60;
     test(`${name}: the request goes on without documents`, () =>
-      withDaemon({}, async (daemon) => {
+      withDaemon({ timeout }, async (daemon) => {
         fail();
         const { status, headers } = await send(daemon, "How high?");
         assert.equal(status, 200);
@@ -305,7 +306,7 @@ describe("searches that fail", () => {
       }));
 
     test(`${name}: the request is refused if the file requires it`, () =>
-      withDaemon({ rag: "on_failure: block" }, async (daemon) => {
+      withDaemon({ timeout, rag: "on_failure: block" }, async (daemon) => {
         fail();
         const { status, body } = await send(daemon, "How high?");
         assert.equal(status, 502);
@@ -364,8 +365,8 @@ describe("searches that fail", () => {
   test("the time limit of a hybrid search holds for each of its servers", async () => {
     const limited = (...ports) =>
       hybrid(...ports)
-        .replace("backend_config:\n", "backend_config:\n              timeout_seconds: 1\n")
-        .replace("services: {", "services: {http: {decision_timeout: 4s}, ");
+        .replace("backend_config:\n", "backend_config:\n              timeout_seconds: 5\n")
+        .replace("services: {", "services: {http: {decision_timeout: 60s}, ");
     const daemon = await Daemon.start(limited);
     try {
       const body = { data: [{ score: 0.9, content: "31 metres" }] };

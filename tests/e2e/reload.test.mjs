@@ -121,8 +121,8 @@ describe("a ConfigMap", () => {
     }
     const requests = await traffic.end();
     t.diagnostic(`${requests} requests, none failed`);
-    assert.equal(await metric(daemon, 'llm_config_updates_total{result="active"}'), kSwaps);
-    assert.equal(await metric(daemon, "llm_config_active_version"), kSwaps + 1);
+    await until(async () => (await metric(daemon, 'llm_config_updates_total{result="active"}')) === kSwaps, "the count of changes");
+    await until(async () => (await metric(daemon, "llm_config_active_version")) === kSwaps + 1, "the version");
   });
 
   test("a wrong ConfigMap changes nothing, and log, status and metrics report it until it is right", async () => {
@@ -132,13 +132,13 @@ describe("a ConfigMap", () => {
     await until(() => daemon.log.includes("rejected; generation 6 stays active"));
     await until(() => daemon.log.includes("routing.decisions[0].modelRefs[0].model"));
     assert.match(JSON.stringify((await status(daemon)).refused), /nobody/);
-    assert.equal(await metric(daemon, 'llm_config_updates_total{result="failed"}'), 1);
+    await until(async () => (await metric(daemon, 'llm_config_updates_total{result="failed"}')) === 1, "the count of failures");
     assert.equal(traffic.decisions.has("wrong"), false);
     await volume.swap(configuration("right")(...ports));
     await until(async () => traffic.decisions.has("right"), "the right one serves");
     await traffic.end();
-    assert.equal(await metric(daemon, "signalbox_config_refused"), 0);
-    assert.equal((await status(daemon)).refused ?? null, null);
+    await until(async () => (await metric(daemon, "signalbox_config_refused")) === 0, "the end of the refusal");
+    await until(async () => !(await status(daemon)).refused, "the status without a refusal");
   });
 });
 

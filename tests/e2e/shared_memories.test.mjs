@@ -228,7 +228,7 @@ for (const [name, trouble] of Object.entries(kTroubles)) {
 test("a turn whose answer comes while Redis is away is stored when it is back, and a router that ends writes it or counts it", { skip: kSkip }, async () => {
   const answer = model.answer;
   for (const returns of [true, false]) {
-    const third = await Daemon.start(configuration({ services: `http: {drain_timeout: ${returns ? 15 : 1}s}, ` }));
+    const third = await Daemon.start(configuration({ services: `http: {drain_timeout: ${returns ? 100 : 1}s}, ` }));
     let go;
     const came = new Promise((arrives) => {
       model.answer = async () => {

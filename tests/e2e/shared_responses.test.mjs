@@ -61,7 +61,8 @@ const knowsTrouble = (daemon) => until(async () => (await metric(daemon, "signal
 const isBack = (daemon) => until(async () => (await metric(daemon, "signalbox_shared_responses_works")) === 1 && (await metric(daemon, "signalbox_shared_responses_waiting")) === 0, "the end of the trouble");
 const isMissing = (error) => error.status === 404;
 // With these timeouts, a reply ends when Redis has its response, however busy the machine is.
-const patient = (...ports) => configuration(...ports, { redisKeys: ", read_timeout: 30, write_timeout: 30" });
+const kPatient = ", read_timeout: 30, write_timeout: 30";
+const patient = (...ports) => configuration(...ports, { redisKeys: kPatient });
 
 before(async () => {
   if (kSkip) return;
@@ -144,15 +145,17 @@ test("a response that is too large stays in its router, and holds up no other", 
 
 test("large responses are shared over a slow link", { skip: kSkip }, async () => {
   const link = await SlowLink.to(redis.port, 20_000_000);
-  const slow = (...ports) => configuration(...ports, { redisPort: link.port });
+  const slow = (...ports) => configuration(...ports, { redisPort: link.port, redisKeys: kPatient });
+  const large = "x".repeat(7_500_000);
   try {
-    await withDaemon(slow, async (third) => {
-      const { id } = await ask(third, "x".repeat(7_500_000));
-      await until(() => client(daemons[0]).responses.retrieve(id).then(() => true, () => false), "the response");
-      const other = await ask(daemons[0], "x".repeat(7_500_000));
-      await until(() => client(third).responses.retrieve(other.id).then(() => true, () => false), "the other response");
-      assert.equal(await metric(third, 'signalbox_shared_responses_total{result="refused"}'), 0);
-    });
+    await withDaemon(slow, async (third) =>
+      withDaemon(patient, async (fourth) => {
+        const { id } = await ask(third, large);
+        await until(() => client(fourth).responses.retrieve(id).then(() => true, () => false), "the response");
+        const other = await ask(fourth, large);
+        await until(() => client(third).responses.retrieve(other.id).then(() => true, () => false), "the other response");
+        assert.equal(await metric(third, 'signalbox_shared_responses_total{result="refused"}'), 0);
+      }));
   } finally {
     await link.stop();
   }
@@ -188,7 +191,7 @@ test("a deleted response does not come back when Redis has lost its data, and th
 
 test("a router that ends writes what waits, or counts it", { skip: kSkip }, async () => {
   for (const returns of [true, false]) {
-    const drained = (...ports) => configuration(...ports) + `    http: {drain_timeout: ${returns ? 15 : 1}s}\n`;
+    const drained = (...ports) => configuration(...ports) + `    http: {drain_timeout: ${returns ? 100 : 1}s}\n`;
     const third = await Daemon.start(drained);
     await redis.kill();
     await knowsTrouble(third);
@@ -209,7 +212,7 @@ test("a router that ends writes what waits, or counts it", { skip: kSkip }, asyn
 
 test("a router that ends counts the responses of Envoy's last streams", { skip: kSkip }, async () => {
   const [envoyPort] = await freePorts(1);
-  const drained = (...ports) => `${configuration(...ports)}    http: {drain_timeout: 1s}
+  const drained = (...ports) => `${configuration(...ports)}    http: {drain_timeout: 10s}
     ext_proc: {enabled: true, port: ${envoyPort}}
 `;
   const third = await Daemon.start(drained);

@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, settled } from "./daemon.mjs";
 import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
 import { until } from "./until.mjs";
 
@@ -183,7 +183,7 @@ test("a spent budget refuses with the time of its renewal", async () => {
   const poor = client(await make("poor"));
   await assert.rejects(async () => {
     // 0.00096 of 0.001 each. Two are enough, unless a new day begins between them.
-    for (let i = 0; i < 4; ++i) await ask(poor);
+    for (let i = 0; i < 4; ++i) await ask(poor).then(() => settled(daemon));
   }, (error) => {
     assert.ok(error instanceof OpenAI.RateLimitError);
     assert.equal(error.code, "budget_exceeded");
@@ -198,6 +198,7 @@ test("a spent budget refuses with the time of its renewal", async () => {
 test("a spent budget takes the cheaper model", async () => {
   const thrifty = client(await make("saver", "--user", "thrift"));
   assert.equal((await ask(thrifty, "prove it")).model, "large"); // 0.012
+  await settled(daemon);
   assert.equal((await ask(thrifty, "prove it")).model, "small");
 });
 
@@ -205,6 +206,7 @@ test("a budget warns in a header", async () => {
   const watched = client(await make("watched", "--group", "watched"));
   const first = await ask(watched).withResponse();
   assert.equal(first.response.headers.get("x-vsr-budget"), null);
+  await settled(daemon);
   const second = await ask(watched).withResponse();
   assert.match(second.response.headers.get("x-vsr-budget"), /^warning; of=watched; spent=0\.00; amount=0\.00; currency=USD; renewed=/);
 });

@@ -264,7 +264,7 @@ describe("an answer with a failed part", () => {
   });
 
   test("is the text, if the time of the request is over", async () => {
-    const hasty = await Daemon.start((...ports) => configuration(...ports).replace("timeout: 60s", "timeout: 1s"));
+    const hasty = await Daemon.start((...ports) => configuration(...ports).replace("timeout: 60s", "timeout: 3s"));
     images.answer = () => new Promise(() => {});
     const client = new OpenAI({ baseURL: `${hasty.url}/v1`, apiKey: "k", maxRetries: 0 });
     const { data, response } = await client.chat.completions

@@ -133,11 +133,11 @@ export class ScriptedUpstream {
 }
 
 // A model server that sends the same tokens each time at fixed intervals in milliseconds, and records when it sent
-// each.
+// each. Behind a full stop it waits for the promise `released`, if there is one.
 export class PacedUpstream {
   static async start(tokens, gapMs) {
     const upstream = new PacedUpstream();
-    Object.assign(upstream, { tokens, gapMs, silenceMs: 0, sentAt: {} });
+    Object.assign(upstream, { tokens, gapMs, sentAt: {} });
     upstream.server = createServer((request, response) => upstream.#answer(request, response));
     await new Promise((done) => upstream.server.listen(0, "127.0.0.1", done));
     upstream.port = upstream.server.address().port;
@@ -162,7 +162,8 @@ export class PacedUpstream {
       response.write(typeof chunk === "string" ? chunk : `data: ${JSON.stringify(chunk)}\n\n`);
       const token = this.tokens[i - 1];
       this.sentAt[token] ??= performance.now();
-      await pause(token === "." ? this.gapMs + this.silenceMs : this.gapMs);
+      if (token === ".") await this.released;
+      await pause(this.gapMs);
     }
     response.end();
   }

@@ -129,7 +129,7 @@ describe("files", () => {
     await fails(api.files.create({ file: await toFile(Buffer.from([0xff, 0xfe, 0x41]), "a.txt"), purpose: "assistants" }), 400, /expected text in UTF-8/);
     await fails(upload(api, "  \n", "a.txt"), 400, /there is no text in it/);
     await fails(upload(api, "x".repeat(1024 * 1024 + 1), "a.txt"), 413, /a file may have 1048576/);
-    assert.match(daemon.log, /supported_formats: files of the type \.pdf cannot be read/);
+    await until(() => /supported_formats: files of the type \.pdf cannot be read/.test(daemon.log), "the notice");
     assert.deepEqual(await readdir(folder), []);
   });
 
@@ -439,8 +439,7 @@ describe("acknowledged files", () => {
     await writeFile(join(folder, "vs_other.store"), '{"id": 1}');
     await writeFile(join(folder, "file-sb-x.file.partial"), "rest of a write");
     await killAndBegin();
-    assert.match(daemon.log, new RegExp(`${files[1].id}.file: `));
-    assert.match(daemon.log, /vs_other\.store: /);
+    for (const name of [`${files[1].id}.file: `, "vs_other.store: "]) await until(() => daemon.log.includes(name), name);
     await embeddedAll(client(), store.id, 2);
     assert.deepEqual(namesOf(await search(client(), store.id, "mast of the ship")).sort(), ["ship.txt", "third.txt"]);
     assert.ok(!(await readdir(folder)).includes("file-sb-x.file.partial"));
@@ -587,7 +586,7 @@ describe("the plugin rag with the backend vectorstore", () => {
     const { status, body } = await ask("anything");
     assert.equal(status, 501, body);
     assert.match(body, /global\.stores\.vector_store is not enabled/);
-    assert.match(daemon.log, /milvus is not supported, only memory/);
+    await until(() => /milvus is not supported, only memory/.test(daemon.log), "the notice");
     await fails(operator().files.list(), 501, /not enabled/);
     await fails(client().vectorStores.list(), 404);
   });

@@ -89,7 +89,7 @@ TEST(ServedModel, batches_requests_that_wait_together) {
   ask("x");
   gated->wait_for_a_pass();
   for (int i = 0; i < 8; ++i) ask(i % 2 == 0 ? "x" : "y");
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // all of them are waiting by then
+  while (load_of(**served)->requests < 8) std::this_thread::yield();
   gated->open();
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
@@ -107,7 +107,7 @@ TEST(ServedModel, runs_other_requests_between_the_texts_of_a_long_one) {
   };
   const auto served = serve(std::make_shared<Slow>(), {.workers = 1, .batch_tokens = 1});
   ASSERT_TRUE(served);
-  const std::vector<Input> many(200, Input{.text = "x"});
+  const std::vector<Input> many(600, Input{.text = "x"});
   std::atomic<bool> begun = false, ended = false;
   std::thread greedy([&] {
     begun = true;
@@ -118,7 +118,7 @@ TEST(ServedModel, runs_other_requests_between_the_texts_of_a_long_one) {
   while (!begun) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(scores_of(**served, "y").size(), 2U);
-  EXPECT_FALSE(ended) << "one text waited for two hundred";
+  EXPECT_FALSE(ended) << "one text waited for six hundred";
   greedy.join();
 }
 

@@ -10,9 +10,9 @@ import { setImmediate as turn, setTimeout as pause } from "node:timers/promises"
 import { gzipSync } from "node:zlib";
 
 import { Daemon } from "../e2e/daemon.mjs";
+import { until } from "../e2e/until.mjs";
 
-const kAnswerMsMax = 20_000;
-const kRefusalMsMax = 8000;
+const kAnswerMsMax = 120_000;
 const kSanitized = /asan|tsan/.test(process.env.SIGNALBOX ?? ""); // memory and time are those of the sanitizer
 
 const cases = (file) =>
@@ -26,7 +26,7 @@ const bytesOf = (parts) => Buffer.concat([parts].flat().map(part));
 
 const configuration = (upstream) => (port, managementPort) => `
 version: v0.3
-listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 30s}]
+listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 300s}]
 providers:
   defaults: {default_model: echo}
   models:
@@ -39,7 +39,7 @@ routing:
 global:
   services:
     management_api: {port: ${managementPort}}
-    http: {header_timeout: 2s, body_timeout: 10s, connections_per_address_max: 200}
+    http: {header_timeout: 2s, body_timeout: 20s, connections_per_address_max: 200}
 `;
 
 /// Sends the bytes of a case. `drips`: each byte by itself; `resets`: the connection does not end regularly.
@@ -166,13 +166,12 @@ test("resource: one address cannot hold all connections", async () => {
   const { port } = new URL(daemon.url);
   for (let i = 0; i < 300; ++i) open.push(connect(Number(port), "127.0.0.1").on("error", () => {}));
   await Promise.all(open.map((socket) => new Promise((done) => socket.on("connect", done).on("error", done))));
-  const refused = await Promise.all(
-    open.map((socket) => new Promise((done) => {
-      let text = "";
-      socket.on("data", (more) => (text += more));
-      socket.on("close", () => done(statuses(text)[0]));
-      setTimeout(() => done(undefined), kRefusalMsMax);
-    })));
-  assert.ok(refused.filter((status) => status === 503).length >= 50, `${refused}`);
+  const refused = [];
+  for (const socket of open) {
+    let text = "";
+    socket.on("data", (more) => (text += more));
+    socket.on("close", () => refused.push(statuses(text)[0]));
+  }
+  await until(() => refused.filter((status) => status === 503).length >= 50, () => `50 refusals; there are ${refused}`);
   for (const socket of open) socket.destroy();
 });

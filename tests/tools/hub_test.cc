@@ -122,16 +122,18 @@ TEST(HubSelection, prefers_safetensors_over_pytorch_over_onnx) {
 }
 
 TEST(HubSelection, takes_settings_and_steps_and_leaves_the_rest) {
-  const auto selection = select_files(listing(
-      {".gitattributes", "1_Pooling/config.json", "2_Dense/config.json",
-       "2_Dense/model.safetensors", "2_Dense/pytorch_model.bin", "3_Dense/pytorch_model.bin",
-       "README.md", "config.json", "model.onnx", "model.onnx_data", "optimizer.pt",
-       "checkpoint-1/config.json", "tokenizer.json", "vocab.txt", "x_1/config.json"}));
+  const auto selection = select_files(
+      listing({".gitattributes", "1_Pooling/config.json", "2_Dense/config.json",
+               "2_Dense/model.safetensors", "2_Dense/pytorch_model.bin",
+               "3_Dense/pytorch_model.bin", "README.md", "config.json", "model.onnx",
+               "model.onnx_data", "optimizer.pt", "checkpoint-1/config.json",
+               "sentence_roberta_config.json", "tokenizer.json", "vocab.txt", "x_1/config.json"}));
   ASSERT_TRUE(selection) << selection.error().message;
-  EXPECT_EQ(selection->settings,
-            (std::vector<std::string>{"config.json", "tokenizer.json", "1_Pooling/config.json",
-                                      "2_Dense/config.json", "2_Dense/model.safetensors",
-                                      "3_Dense/pytorch_model.bin"}));
+  EXPECT_EQ(
+      selection->settings,
+      (std::vector<std::string>{"config.json", "tokenizer.json", "sentence_roberta_config.json",
+                                "1_Pooling/config.json", "2_Dense/config.json",
+                                "2_Dense/model.safetensors", "3_Dense/pytorch_model.bin"}));
   EXPECT_EQ(selection->more_weights, std::vector<std::string>{"model.onnx_data"});
 }
 

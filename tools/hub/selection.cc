@@ -10,6 +10,8 @@
 #include <iterator>
 #include <span>
 
+#include "engine/pooling_config.h"
+#include "engine/prompts.h"
 #include "tools/vocabulary/vocabulary_files.h"
 
 namespace signalbox::tools {
@@ -24,8 +26,7 @@ constexpr const char* kSettings[] = {kConfigFile,
                                      kTokenizerConfigFile,
                                      kSpecialTokensFile,
                                      "modules.json",
-                                     "sentence_bert_config.json",
-                                     "config_sentence_transformers.json",
+                                     engine::kPromptsFile,
                                      "category_mapping.json",
                                      "pii_type_mapping.json",
                                      "jailbreak_type_mapping.json"};
@@ -116,9 +117,13 @@ Result<Selection> select_files(const Repository& repository) {
   }
   out.weights = chosen->path;
   out.kind = chosen->kind;
-  for (const char* name : kSettings) {
-    if (repository.find(name) != nullptr) out.settings.emplace_back(name);
-  }
+  const auto add_existing = [&](std::span<const char* const> names) {
+    for (const char* name : names) {
+      if (repository.find(name) != nullptr) out.settings.emplace_back(name);
+    }
+  };
+  add_existing(kSettings);
+  add_existing(engine::kTextLimitFiles);
   if (!is_adapter && repository.find(kTokenizerFile) == nullptr)
     std::ranges::copy(tokenizer_files(repository), std::back_inserter(out.settings));
   add_steps(repository, out.settings);

@@ -1,5 +1,5 @@
 // Tests coding agents as they come from the registry, with their default settings: each edits a file in three turns of
-// a scripted model, directly and through the daemon. What the model got on both ways is compared.
+// a scripted model, directly and through the daemon. The requests that the model got on both ways are compared.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -30,7 +30,7 @@ async function run(program, parameters, folder, environment) {
     env: { PATH: process.env.PATH, HOME: join(folder, "home"), ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const timer = setTimeout(() => child.kill("SIGKILL"), 120_000);
+  const timer = setTimeout(() => child.kill("SIGKILL"), 300_000);
   let out = "", err = "";
   child.stdout.setEncoding("utf8").on("data", (text) => (out += text));
   child.stderr.setEncoding("utf8").on("data", (text) => (err += text));

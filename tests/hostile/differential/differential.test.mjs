@@ -98,7 +98,7 @@ async function readingOf(port, behindIt, each) {
   return { got, text };
 }
 
-/// Signalbox answers some requests itself. Of these only the number is known: "?".
+/// Signalbox answers some requests itself. Each of these is read as "?", because only their number is known.
 async function ownReading(each) {
   const { got, text } = await readingOf(portOf(alone), model, each);
   const rest = [...got];

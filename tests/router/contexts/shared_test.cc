@@ -463,10 +463,11 @@ TEST_F(RealRedis, a_stopped_server_delays_no_read_beyond_the_limit) {
     EXPECT_EQ(a->get(there, kNow).error().code, Code::kUpstream);
   }
   const auto took = Clock::now() - began;
-  EXPECT_LT(took, std::chrono::seconds(4)) << "three of 500 ms each, and then the breaker";
+  EXPECT_LT(took, std::chrono::seconds(20))
+      << "25 s if each waited; three do, and then the breaker";
   const auto here_only = Clock::now();
   for (int i = 0; i < 1000; ++i) EXPECT_TRUE(a->get(here, kNow));
-  EXPECT_LT(Clock::now() - here_only, milliseconds(100)) << "it is not asked for what is here";
+  EXPECT_LT(Clock::now() - here_only, milliseconds(500)) << "it is not asked for what is here";
   site_->server().signal(SIGCONT);
   EXPECT_TRUE(comes_true([&] { return a->get(there, kNow).has_value(); }));
 }

@@ -91,12 +91,9 @@ class Site {
 
   const config::Model& model() const { return config_.providers.models.front(); }
   config::Model& model() { return config_.providers.models.front(); }
-  std::vector<workers::Balancer::Status> status() {
-    const auto none = [](const config::BackendRef&) -> std::unique_ptr<const upstream::Backend> {
-      return nullptr;
-    };
-    return fleet_.balancer(model(), none)->status(http::Clock::now());
-  }
+  std::vector<workers::Balancer::Status> status() { return balancer()->status(http::Clock::now()); }
+  /// Returns how many requests wait for a server.
+  size_t waiting() { return balancer()->waiting(); }
   workers::Balancer::Status status(size_t worker) { return status()[worker]; }
   Wire connect() const { return Wire::connect(site_.port); }
   Reply ask(std::string_view body = "{}", std::string_view headers = {}) const {
@@ -116,6 +113,13 @@ class Site {
   }
 
  private:
+  std::shared_ptr<workers::Balancer> balancer() {
+    const auto none = [](const config::BackendRef&) -> std::unique_ptr<const upstream::Backend> {
+      return nullptr;
+    };
+    return fleet_.balancer(model(), none);
+  }
+
   static bool is_idle(const workers::Balancer::Status& server) { return server.in_flight == 0; }
 
   static config::Listener listener(std::chrono::milliseconds timeout) {
@@ -126,7 +130,7 @@ class Site {
 
   static config::Config made(const std::vector<uint16_t>& ports, config::Reliability settings) {
     config::Config out;
-    out.http.connect_timeout = 300ms;
+    out.http.connect_timeout = 10s;
     config::Model model;
     model.name = "m";
     for (size_t i = 0; i < ports.size(); ++i) {
@@ -297,14 +301,12 @@ TEST(Balance, no_more_servers_are_tried_than_the_file_allows) {
 
 TEST(Balance, a_server_that_hangs_is_abandoned_after_its_timeout) {
   Server a("a"), b("b");
-  a.wait_before_answers(3s);
+  a.wait_before_answers(5s);
   config::Reliability settings;
-  settings.reply_timeout = 100ms;
+  settings.reply_timeout = 1s;
   settings.consecutive_5xx = 1;
   Site site({a.port(), b.port()}, settings);
-  const auto begin = http::Clock::now();
   EXPECT_EQ(site.answers(3), "bbb");
-  EXPECT_LT(http::Clock::now() - begin, 2s);
   EXPECT_EQ(a.asked(), 1);
 }
 
@@ -312,11 +314,11 @@ TEST(Balance, a_reply_that_has_begun_in_time_may_take_longer) {
   Upstream slow([](Wire& wire, int) {
     wire.read_request();
     wire.send(std::string(kStreamHead) + chunk("data: 1\n\n"));
-    std::this_thread::sleep_for(400ms);
+    std::this_thread::sleep_for(2s);
     wire.send(chunk("data: 2\n\n") + chunk(""));
   });
   config::Reliability settings;
-  settings.reply_timeout = 100ms;
+  settings.reply_timeout = 1s;
   Site site({slow.port()}, settings);
   const Reply reply = site.ask();
   EXPECT_EQ(reply.status, 200);
@@ -364,19 +366,18 @@ TEST(Balance, a_slow_server_gets_less_with_the_policy_of_least_requests) {
 
 TEST(Balance, requests_queue_for_a_full_server_and_a_full_queue_refuses) {
   Server a("a");
-  a.wait_before_answers(300ms);
+  a.wait_before_answers(1500ms);
   config::Reliability settings;
   settings.max_in_flight = 1;
   settings.queue_max = 1;
   Site site({a.port()}, settings);
-  std::vector<std::future<Reply>> replies;
-  for (int i = 0; i < 3; ++i) {
-    replies.push_back(std::async(std::launch::async, [&] { return site.ask(); }));
-    std::this_thread::sleep_for(50ms);
-  }
-  EXPECT_EQ(replies[0].get().status, 200);
-  EXPECT_EQ(replies[1].get().status, 200);
-  const Reply refused = replies[2].get();
+  auto first = std::async(std::launch::async, [&] { return site.ask(); });
+  EXPECT_TRUE(eventually([&] { return a.asked() == 1; }));
+  auto second = std::async(std::launch::async, [&] { return site.ask(); });
+  EXPECT_TRUE(eventually([&] { return site.waiting() == 1; }));
+  const Reply refused = site.ask();
+  EXPECT_EQ(first.get().status, 200);
+  EXPECT_EQ(second.get().status, 200);
   EXPECT_EQ(refused.status, 429);
   EXPECT_EQ(refused.headers.at("retry-after"), "1");
   EXPECT_EQ(refused.headers.at("x-elsewhere"), "yes");
@@ -385,7 +386,7 @@ TEST(Balance, requests_queue_for_a_full_server_and_a_full_queue_refuses) {
 
 TEST(Balance, no_request_queues_longer_than_the_file_allows) {
   Server a("a");
-  a.wait_before_answers(1s);
+  a.wait_before_answers(3s);
   config::Reliability settings;
   settings.max_in_flight = 1;
   settings.queue_timeout = 100ms;
@@ -398,7 +399,7 @@ TEST(Balance, no_request_queues_longer_than_the_file_allows) {
 
 TEST(Balance, a_client_that_leaves_the_queue_gives_its_place_to_the_next) {
   Server a("a");
-  a.wait_before_answers(300ms);
+  a.wait_before_answers(1500ms);
   config::Reliability settings;
   settings.max_in_flight = 1;
   Site site({a.port()}, settings);
@@ -407,8 +408,9 @@ TEST(Balance, a_client_that_leaves_the_queue_gives_its_place_to_the_next) {
   {
     Wire leaves = site.connect();
     leaves.send(post("/v1/chat/completions", "{}"));
-    std::this_thread::sleep_for(50ms);
+    EXPECT_TRUE(eventually([&] { return site.waiting() == 1; }));
   }
+  EXPECT_TRUE(eventually([&] { return site.waiting() == 0; }));
   EXPECT_EQ(site.ask().status, 200);
   EXPECT_EQ(first.get().status, 200);
   EXPECT_EQ(a.asked(), 2);

@@ -415,12 +415,10 @@ TEST(Daemon, removes_requests_from_the_queues_of_models_at_their_deadline) {
     return Result<models::Models>(models::Models{.embedder = embedder});
   });
   ASSERT_TRUE(daemon) << daemon.error().message;
-  const auto begin = std::chrono::steady_clock::now();
   const Reply late = chat(**daemon, said("what is it like"));
   EXPECT_EQ(late.status, 504) << late.body;
   EXPECT_EQ(late.headers.at("x-vsr-response-path"), "error");
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
-  EXPECT_EQ(embedder->given_up, 1);
+  expect_in_time(embedder->given_up, 1);
   {
     Wire gone = Wire::connect((*daemon)->port("http"));
     gone.send(post("/v1/chat/completions", said("what is it like")));

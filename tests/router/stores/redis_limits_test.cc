@@ -41,7 +41,7 @@ TEST(RedisLimits, both_attempts_have_one_limit) {
   const auto out = redis.run({"GET", "a"}, kLimit);
   ASSERT_FALSE(out);
   EXPECT_EQ(out.error().code, Code::kDeadline) << out.error().message;
-  EXPECT_LT(Clock::now() - began, kLimit + kClosesAfter / 2);
+  EXPECT_LT(Clock::now() - began, kLimit + kClosesAfter);
   EXPECT_EQ(upstream.connections(), 2);
 }
 
