@@ -163,7 +163,7 @@ constexpr Key kSystemModelsKeys[] = {
     string(FIELD(SystemModels, reranker),
            "Directory of the cross-encoder with one label behind `/v1/rerank` and `/rerank`. "
            "Default: none."),
-    unread("safety", "Model of hazards.", kNoSignal),
+    string(FIELD(SystemModels, safety), "Directory of the model of `safety` signals."),
     unread("hazard", "Model of kinds of hazards.", kNoSignal),
     unread("decision_model", "Model that answers questions.", kNoSignal),
 };

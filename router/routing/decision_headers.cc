@@ -28,6 +28,7 @@ constexpr auto kMatchedHeaders = std::to_array<std::pair<std::string_view, std::
     {"modality", "x-vsr-matched-modality"},
     {"authz", "x-vsr-matched-authz"},
     {"jailbreak", "x-vsr-matched-jailbreak"},
+    {"safety", "x-vsr-matched-safety"},
     {"pii", "x-vsr-matched-pii"},
     {"kb", "x-vsr-matched-kb"},
     {"conversation", "x-vsr-matched-conversation"},

@@ -22,6 +22,12 @@ namespace signalbox::routing {
 namespace {
 
 tl::unexpected<Error> unknown_model(const config::Config& config, std::string_view name) {
+  const auto has_name = [name](const config::Entrypoint& each) {
+    return std::ranges::find(each.model_names, name) != each.model_names.end();
+  };
+  if (std::ranges::any_of(config.entrypoints, has_name))
+    return fail(Code::kNotFound, "model: no rule of the entrypoint {} matches the request",
+                json::quote_briefly(name));
   std::string known;
   for (const std::string& each : config.auto_model_names)
     known += (known.empty() ? "" : ", ") + each;

@@ -309,8 +309,8 @@ routing:
     domains: [{name: math}]
     pii: []
   decisions:
-    - {name: x, tier: 1, rules: {operator: OR, conditions: [{type: domain, name: math}, {type: modality, name: AR}]}}
-    - {name: y, tier: 2, algorithm: {type: static}}
+    - {name: x, rules: {operator: OR, conditions: [{type: domain, name: math}, {type: modality, name: AR}]}}
+    - {name: y, algorithm: {type: static}}
     - name: z
       algorithm: {type: ratings}
       modelRefs: [{model: a}, {model: b}]
