@@ -178,7 +178,7 @@ Result<void> ChatStream::event(std::string_view data, std::string& out) {
   SIGNALBOX_TRY(ChatPiece piece, read_chat(root, "delta"));
   SIGNALBOX_TRY_VOID(number(piece.calls));
   has_reason_ = has_reason_ || !piece.finish_reason.empty();
-  return chunk(piece, out);
+  return piece.is_blank() ? Result<void>{} : chunk(piece, out);
 }
 
 }  // namespace signalbox::dialects

@@ -35,6 +35,13 @@ struct ChatPiece {
   std::string_view finish_reason;
   std::string_view stop_sequence;  // the matched stop sequence, if the server reports it
   std::optional<ChatUsage> usage;
+
+  /// True for a chunk about the request alone: Azure reports first what its filter found in the
+  /// prompt.
+  bool is_blank() const {
+    return model.empty() && text.empty() && reasoning.empty() && refusal.empty() && calls.empty() &&
+           finish_reason.empty() && !usage;
+  }
 };
 
 /// `member` is "message" for a whole reply and "delta" for a chunk, which may have no choice.

@@ -77,10 +77,10 @@ test("parallel calls that share an index stay apart in a message and in a respon
 
 test("parallel calls that share an index stay apart in the cache", async () => {
   upstream.answer = reused;
-  const asked = { model: "auto", messages: kMessages };
-  await (await openai.chat.completions.create({ ...asked, stream: true }).asResponse()).text();
+  const request = { model: "auto", messages: kMessages };
+  await (await openai.chat.completions.create({ ...request, stream: true }).asResponse()).text();
   upstream.answer = () => ({ status: 500, body: "{}" });
-  const kept = await until(() => openai.chat.completions.create(asked).catch(() => null));
+  const kept = await until(() => openai.chat.completions.create(request).catch(() => null));
   assert.deepEqual(kept.choices[0].message.tool_calls.map(({ id, function: f }) => [id, f.name, JSON.parse(f.arguments)]), kExpected);
 });
 
@@ -110,6 +110,15 @@ test("a call without arguments has an empty object", async () => {
   assert.deepEqual(ofResponse(response), [["a", "time", {}], ["b", "date", {}]]);
 });
 
+test("a report about the prompt, which Azure sends first, does not name the model", async () => {
+  const report = { id: "", object: "", created: 0, model: "", choices: [], prompt_filter_results: [{ prompt_index: 0, content_filter_results: {} }] };
+  upstream.answer = () => ({ events: [report, ...streamed([{ role: "assistant", content: "" }, { content: "Fine." }]).events] });
+  const message = await anthropic.messages.stream({ model: "chats", max_tokens: 9, messages: kMessages }).finalMessage();
+  assert.deepEqual([message.model, message.content[0].text], ["scripted", "Fine."]);
+  const response = await openai.responses.stream({ model: "chats", input: "x" }).finalResponse();
+  assert.deepEqual([response.model, response.output_text], ["scripted", "Fine."]);
+});
+
 test("the effort of a decision reaches Anthropic's server from every client", async () => {
   const content = [{ type: "text", text: "Done." }];
   upstream.answer = () => ({ body: { id: "msg_1", type: "message", role: "assistant", content, stop_reason: "end_turn" } });
@@ -121,7 +130,7 @@ test("the effort of a decision reaches Anthropic's server from every client", as
   ];
   for (const request of requests) {
     await request();
-    assert.deepEqual(upstream.asked.output_config, { effort: "high" }, upstream.body);
+    assert.deepEqual(upstream.received.output_config, { effort: "high" }, upstream.body);
   }
 });
 
@@ -215,7 +224,7 @@ global:
       ]) {
         const reply = await fetch(`${envoy.url}${path}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
         assert.equal(reply.status, 200, await reply.text());
-        assert.deepEqual(bounds(upstream.asked), expected, `${path} ${body.model}`);
+        assert.deepEqual(bounds(upstream.received), expected, `${path} ${body.model}`);
       }
     } finally {
       await envoy.stop();
