@@ -169,8 +169,8 @@ Result<const Kind*> find_kind(const Module& module, const Kind* last) {
 Result<void> check_encoder(const Module& module, const std::filesystem::path& directory) {
   if ((module.directory / "").lexically_normal() == (directory / "").lexically_normal()) return {};
   return fail(Code::kUnsupported,
-              "{}.path: \"{}\" is not supported (supported: \"\"; move the encoder's files beside "
-              "modules.json)",
+              "{}.path: \"{}\" is not supported (supported: \"\", with the encoder's files "
+              "beside modules.json)",
               module.where, module.directory.lexically_relative(directory).string());
 }
 

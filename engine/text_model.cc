@@ -100,8 +100,8 @@ class Model final : public TextModel, public HasMemory {
   uint64_t memory_bytes() const override { return parts_.trunk->weights_bytes(); }
   std::span<const HeadInfo> heads() const override { return infos_; }
   int32_t tokens_max() const override {
-    const int32_t said = parts_.pooling.tokens_max;
-    return said == 0 ? shape_.tokens_max : std::min(said, shape_.tokens_max);
+    const int32_t stated = parts_.pooling.tokens_max;
+    return stated == 0 ? shape_.tokens_max : std::min(stated, shape_.tokens_max);
   }
 
   Result<void> embed(std::span<const std::string_view> texts, std::span<float> out) const override {
@@ -559,9 +559,9 @@ Result<OpenOptions> with_path(const ModelPath& path, const OpenOptions& options)
 }  // namespace
 
 Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::path& path,
-                                                         const OpenOptions& asked) {
+                                                         const OpenOptions& requested) {
   SIGNALBOX_TRY(const ModelPath place, find_model(path));
-  SIGNALBOX_TRY(const OpenOptions options, with_path(place, asked));
+  SIGNALBOX_TRY(const OpenOptions options, with_path(place, requested));
   const std::filesystem::path& directory = place.trunk;
   if (options.threads < 1 || options.threads > kThreadsMax) {
     return fail(Code::kInvalid, "{} threads, expected 1 to {}", options.threads, kThreadsMax);

@@ -257,13 +257,7 @@ Result<void> EventAssembler::delta(const json::Value& delta, Choice& into) {
       }
     } else if (member.key == "function_call") {
       if (!into.function) into.function.emplace();
-      for (const json::Member& part : member.value.members()) {
-        if (part.value.is_null()) continue;
-        if (part.key != "name" && part.key != "arguments")
-          return unknown_member("function", part.key);
-        SIGNALBOX_TRY_VOID(append(
-            part.key == "name" ? into.function->name : into.function->arguments, part.value));
-      }
+      SIGNALBOX_TRY_VOID(function(member.value, *into.function));
     } else {
       return unknown_member("delta", member.key);
     }
@@ -278,15 +272,20 @@ Result<void> EventAssembler::call(const json::Value& call, Call& into) {
       std::string& to = member.key == "id" ? into.id : into.type;
       if (to.empty()) SIGNALBOX_TRY_VOID(append(to, member.value));
     } else if (member.key == "function") {
-      for (const json::Member& part : member.value.members()) {
-        if (part.value.is_null()) continue;
-        if (part.key != "name" && part.key != "arguments")
-          return unknown_member("function", part.key);
-        SIGNALBOX_TRY_VOID(append(part.key == "name" ? into.name : into.arguments, part.value));
-      }
+      SIGNALBOX_TRY_VOID(function(member.value, into));
     } else {
       return unknown_member("call", member.key);
     }
+  }
+  return {};
+}
+
+Result<void> EventAssembler::function(const json::Value& function, Call& into) {
+  for (const json::Member& member : function.members()) {
+    if (member.value.is_null()) continue;
+    if (member.key != "name" && member.key != "arguments")
+      return unknown_member("function", member.key);
+    SIGNALBOX_TRY_VOID(append(member.key == "name" ? into.name : into.arguments, member.value));
   }
   return {};
 }

@@ -46,6 +46,7 @@ class EventAssembler {
   Result<void> choice(const json::Value& choice);
   Result<void> delta(const json::Value& delta, Choice& into);
   Result<void> call(const json::Value& call, Call& into);
+  Result<void> function(const json::Value& function, Call& into);
   Result<void> append(std::string& to, const json::Value& text);
 
   const uint64_t bytes_max_;

@@ -20,6 +20,7 @@ struct BackendText {
   std::string endpoint;
   std::string base_url;
   bool https = false;
+  bool forwards_authorization = false;
 };
 
 void check_known_type(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
@@ -82,6 +83,10 @@ void set_address(Reader& reader, const yaml::Node& node, BackendText& out) {
 
 void check_backend(Reader& reader, const yaml::Node& node, BackendText& out) {
   set_provider(node, out);
+  if (out.forwards_authorization) {
+    out.ref.api_key.clear();
+    out.ref.api_key_env.clear();
+  }
   check_known_type(reader, node, out.ref);
   check_headers(reader, node, out.ref);
   check_target(reader, node, out.ref);
@@ -122,6 +127,9 @@ constexpr Key kBackendKeys[] = {
          "Header that carries the API key. Default: `Authorization`."),
     string(FIELD_AS("auth_prefix", BackendText, ref.auth_prefix),
            "Word in front of the API key. Default: `Bearer`."),
+    boolean(FIELD_AS("forward_authorization_header", BackendText, forwards_authorization),
+            "Send the client's own key in place of the backend's, unless the client's is for "
+            "`global.access`."),
     string(FIELD_AS("provider", BackendText, ref.provider),
            "Provider, whose address is used if the file has none: `openai`, `anthropic`, "
            "`gemini`, `mistral`, `deepseek`, `xai`, `openrouter`, `groq`, `together`, `moonshot`, "

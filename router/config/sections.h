@@ -114,15 +114,17 @@ bool is_bound(const Config& config, const Routing* routing, std::string_view cla
 /// Gives each task the model that a binding names. Reports bindings that cannot be kept.
 void apply_bindings(Reader& reader, Config& config);
 
+// entrypoints.cc
+extern const Section kEntrypoint;
+/// Checks that each entrypoint leads to a recipe of the file, under a name that is not taken.
+void check_entrypoints(Reader& reader, const yaml::Node& node, const Config& config);
+
 // routing.cc
 extern const Section kRouting;
 extern const Section kRecipe;
-extern const Section kEntrypoint;
 extern const std::array<Choice, 3> kStrategies;
 /// Sets reader.routing while a routing is read, so that conditions find its signals.
 void read_routing(Reader& reader, const yaml::Node& node, Routing& out);
-/// Checks that each entrypoint leads to a recipe of the file, under a name that is not taken.
-void check_entrypoints(Reader& reader, const yaml::Node& node, const Config& config);
 /// Checks that no recipe has the name of the routing at the top of the file, if there is one.
 void check_recipes(Reader& reader, const yaml::Node& node, const Config& config);
 

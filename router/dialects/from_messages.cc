@@ -64,7 +64,7 @@ std::string_view openai_error_type(int status) {
 
 class FromMessages final : public ReplyTranslator {
  public:
-  FromMessages(bool usage, int64_t now) : wants_usage_(usage), now_(now) {}
+  FromMessages(bool usage, int64_t now) : with_usage_(usage), now_(now) {}
 
   Result<std::string> whole(std::string body) override;
   std::string refusal(int status, std::string_view body) const override;
@@ -84,7 +84,7 @@ class FromMessages final : public ReplyTranslator {
   void add_arguments(std::string_view arguments, std::string& out) const;
   void end(std::string& out);
 
-  const bool wants_usage_;
+  const bool with_usage_;
   const int64_t now_;
   EventReader reader_;
   std::string id_, model_, stop_;
@@ -173,7 +173,7 @@ void FromMessages::chunk(std::string_view delta, std::string_view reason, std::s
   event.key("logprobs").null().key("finish_reason");
   reason.empty() ? event.null() : event.string(reason);
   event.end_object().end_array();
-  if (wants_usage_) event.key("usage").null();
+  if (with_usage_) event.key("usage").null();
   append_event(out, "", event.end_object().take());
 }
 
@@ -231,7 +231,7 @@ void FromMessages::add_arguments(std::string_view arguments, std::string& out) c
 void FromMessages::end(std::string& out) {
   done_ = true;
   chunk("{}", finish_reason(stop_), out);
-  if (wants_usage_) {
+  if (with_usage_) {
     json::Writer event;
     open(event, "chat.completion.chunk");
     event.key("choices").begin_array().end_array();

@@ -87,10 +87,10 @@ test("pieces of a call with an id each remain one call", async () => {
 
 test("parallel calls that share an index stay apart in the cache", async () => {
   upstream.answer = reused;
-  const asked = { model: "auto", messages: kMessages };
-  await (await openai.chat.completions.create({ ...asked, stream: true }).asResponse()).text();
+  const request = { model: "auto", messages: kMessages };
+  await (await openai.chat.completions.create({ ...request, stream: true }).asResponse()).text();
   upstream.answer = () => ({ status: 500, body: "{}" });
-  const kept = await until(() => openai.chat.completions.create(asked).catch(() => null));
+  const kept = await until(() => openai.chat.completions.create(request).catch(() => null));
   assert.deepEqual(kept.choices[0].message.tool_calls.map(({ id, function: f }) => [id, f.name, JSON.parse(f.arguments)]), kExpected);
 });
 
@@ -140,7 +140,7 @@ test("the effort of a decision reaches Anthropic's server from every client", as
   ];
   for (const request of requests) {
     await request();
-    assert.deepEqual(upstream.asked.output_config, { effort: "high" }, upstream.body);
+    assert.deepEqual(upstream.received.output_config, { effort: "high" }, upstream.body);
   }
 });
 
@@ -234,7 +234,7 @@ global:
       ]) {
         const reply = await fetch(`${envoy.url}${path}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
         assert.equal(reply.status, 200, await reply.text());
-        assert.deepEqual(bounds(upstream.asked), expected, `${path} ${body.model}`);
+        assert.deepEqual(bounds(upstream.received), expected, `${path} ${body.model}`);
       }
     } finally {
       await envoy.stop();

@@ -119,6 +119,10 @@ TEST(HubSelection, prefers_safetensors_over_pytorch_over_onnx) {
   EXPECT_EQ(weights_of({"model.safetensors"}),
             "the repository has no config.json; it has model.safetensors");
   EXPECT_NE(weights_of({"config.json"}).find("no weights that can be read"), std::string::npos);
+  EXPECT_EQ(weights_of({"modules.json", "0_Transformer/config.json", "0_Transformer/vocab.txt",
+                        "0_Transformer/pytorch_model.bin", "1_Pooling/config.json"}),
+            "the encoder is in 0_Transformer/, as sentence-transformers wrote it before version 2: "
+            "load the model with a newer version and save it again");
 }
 
 TEST(HubSelection, takes_settings_and_steps_and_leaves_the_rest) {

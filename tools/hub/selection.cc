@@ -68,6 +68,16 @@ void add_steps(const Repository& repository, std::vector<std::string>& out) {
   }
 }
 
+// Returns the folder of the first step of sentence-transformers, such as "0_Transformer", or "".
+std::string_view encoder_folder(const Repository& repository) {
+  for (const RepositoryFile& file : repository.files) {
+    const std::string_view folder = std::string_view(file.path).substr(0, file.path.find('/'));
+    if (folder.starts_with("0_") && file.path.substr(folder.size()) == "/config.json")
+      return folder;
+  }
+  return {};
+}
+
 std::string names_of(const Repository& repository) {
   constexpr size_t kShownMax = 12;
   std::vector<std::string_view> names;
@@ -104,6 +114,12 @@ Result<Selection> select_files(const Repository& repository) {
     return repository.find(candidate.path) != nullptr;
   });
   if (chosen == candidates.end()) {
+    if (const std::string_view folder = encoder_folder(repository); !folder.empty()) {
+      return fail(Code::kUnsupported,
+                  "the encoder is in {}/, as sentence-transformers wrote it before version 2: load "
+                  "the model with a newer version and save it again",
+                  folder);
+    }
     std::vector<std::string_view> paths;
     for (const Candidate& candidate : candidates) paths.emplace_back(candidate.path);
     return fail(Code::kUnsupported,

@@ -309,8 +309,8 @@ routing:
     domains: [{name: math}]
     pii: []
   decisions:
-    - {name: x, tier: 1, rules: {operator: OR, conditions: [{type: domain, name: math}, {type: modality, name: AR}]}}
-    - {name: y, tier: 2, algorithm: {type: static}}
+    - {name: x, rules: {operator: OR, conditions: [{type: domain, name: math}, {type: modality, name: AR}]}}
+    - {name: y, algorithm: {type: static}}
     - name: z
       algorithm: {type: ratings}
       modelRefs: [{model: a}, {model: b}]
@@ -497,7 +497,7 @@ routing:
                         kOnly, known));
 }
 
-TEST(Config, knows_the_types_of_personal_data_that_rules_find_and_models_learn) {
+TEST(Config, lists_the_types_of_personal_data_that_rules_find_and_models_learn) {
   std::set<std::string> expected;
   for (const std::string_view type : pii::pii_rule_types()) expected.emplace(type);
   std::ifstream file(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "tools/train/corpus.py");
