@@ -14,10 +14,15 @@ struct Named {
   Activation activation;
 };
 
-constexpr std::array kActivations = {
-    Named{"gelu", Activation::kGelu},          Named{"gelu_new", Activation::kGeluTanh},
-    Named{"gelu_fast", Activation::kGeluTanh}, Named{"gelu_pytorch_tanh", Activation::kGeluTanh},
-    Named{"relu", Activation::kRelu},          Named{"tanh", Activation::kTanh}};
+constexpr std::array kActivations = {Named{"gelu", Activation::kGelu},
+                                     Named{"gelu_new", Activation::kGeluTanh},
+                                     Named{"gelu_fast", Activation::kGeluTanh},
+                                     Named{"gelu_pytorch_tanh", Activation::kGeluTanh},
+                                     Named{"relu", Activation::kRelu},
+                                     Named{"tanh", Activation::kTanh},
+                                     Named{"gelu_python", Activation::kGelu},
+                                     Named{"gelu_python_tanh", Activation::kGeluTanh},
+                                     Named{"gelu_accurate", Activation::kGeluTanh}};
 
 }  // namespace
 

@@ -60,6 +60,7 @@ Result<std::vector<int32_t>> read_windows(const weights::HfObject& config,
 
 Result<RopeConfig> read_decoder_rope(const weights::HfObject& config, std::string_view attention,
                                      double theta, int32_t positions) {
+  SIGNALBOX_TRY_VOID(require_whole_heads(config));
   SIGNALBOX_TRY(const auto parameters, config.object("rope_parameters"));
   SIGNALBOX_TRY(const auto scaling, config.object("rope_scaling"));
   if (parameters && scaling) {

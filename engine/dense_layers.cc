@@ -5,9 +5,11 @@
 #include <array>
 #include <optional>
 
+#include "engine/read_options.h"
 #include "engine/tensor_reader.h"
 #include "weights/hf_config.h"
 #include "weights/safetensors.h"
+#include "weights/torch_pickle.h"
 
 namespace signalbox::engine {
 namespace {
@@ -32,28 +34,39 @@ Result<std::optional<Activation>> read_dense_activation(const weights::HfObject&
               config.where(kKey), name);
 }
 
+// Older versions of sentence-transformers write PyTorch's format only.
+Result<weights::SafeTensors> open_weights(const std::filesystem::path& directory) {
+  const auto file = directory / "model.safetensors", older = directory / "pytorch_model.bin";
+  if (std::filesystem::exists(file) || !std::filesystem::exists(older))
+    return weights::SafeTensors::open(file);
+  SIGNALBOX_TRY(weights::TensorList tensors, weights::open_torch(older));
+  return weights::SafeTensors::of(older.string(), std::move(tensors));
+}
+
 }  // namespace
 
-Result<DenseLayers> DenseLayers::open(std::span<const std::filesystem::path> directories,
-                                      int32_t width, const kernels::Table& kernels) {
+Result<DenseLayers> DenseLayers::open(std::span<const DenseStep> steps, int32_t width,
+                                      const kernels::Table& kernels) {
   constexpr int32_t kWidthMax = 1 << 16;
   DenseLayers out;
-  for (const std::filesystem::path& directory : directories) {
+  for (const auto& [directory, normalizes] : steps) {
     SIGNALBOX_TRY(const auto file, weights::HfConfig::open(directory / "config.json"));
     const weights::HfObject config = file.root();
     SIGNALBOX_TRY(const int32_t in, config.integer("in_features", 1, kWidthMax));
     SIGNALBOX_TRY(const int32_t columns, config.integer("out_features", 1, kWidthMax));
     SIGNALBOX_TRY(const bool bias, config.boolean("bias", true));
     SIGNALBOX_TRY(const auto activation, read_dense_activation(config));
+    for (const char* key : {"module_input_name", "module_output_name"})
+      SIGNALBOX_TRY_VOID(require(config, key, "sentence_embedding"));
     if (in != out.width_after(width)) {
       return fail(Code::kCorrupt, "{}: {}, but the vectors before this layer have {} values",
                   config.where("in_features"), in, out.width_after(width));
     }
-    SIGNALBOX_TRY(const auto tensors, weights::SafeTensors::open(directory / "model.safetensors"));
+    SIGNALBOX_TRY(const auto tensors, open_weights(directory));
     TensorReader reader(tensors, kernels, "");
     Linear linear = reader.linear("linear", in, columns, bias);
     if (!reader.status()) return tl::unexpected<Error>(reader.status().error());
-    out.layers_.push_back({std::move(linear), activation});
+    out.layers_.push_back({normalizes, std::move(linear), activation});
     out.arenas_.push_back(reader.take_arena());
   }
   return out;
@@ -62,6 +75,7 @@ Result<DenseLayers> DenseLayers::open(std::span<const std::filesystem::path> dir
 void DenseLayers::apply(const kernels::Table& kernels, std::vector<float>& x) const {
   Operands unused;  // for packed formats
   for (const Layer& layer : layers_) {
+    if (layer.normalizes) kernels.l2_normalize(layer.linear.in(), x.data());
     std::vector<float> y(layer.linear.out());
     layer.linear.apply(kernels, 1, x.data(), kernels::Finish::kStore, unused, y.data());
     if (layer.activation) {

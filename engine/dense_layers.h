@@ -2,7 +2,6 @@
 // The dense layers that a sentence-transformers directory applies to the pooled vector, such as
 // EmbeddingGemma's `2_Dense` and `3_Dense`.
 
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "base/error.h"
 #include "engine/activation.h"
 #include "engine/linear.h"
+#include "engine/pooling_config.h"
 #include "kernels/kernels.h"
 
 namespace signalbox::engine {
@@ -20,10 +20,10 @@ class DenseLayers {
  public:
   /// Without layers.
   DenseLayers() = default;
-  /// Opens one module directory a layer (config.json, model.safetensors) in their order. The first
-  /// reads vectors of `width`. Errors: kUnsupported for another activation; kCorrupt. Each names
-  /// the file and the key or tensor.
-  static Result<DenseLayers> open(std::span<const std::filesystem::path> directories, int32_t width,
+  /// Opens the layers in their order, each from its directory (config.json, model.safetensors or
+  /// pytorch_model.bin). The first reads vectors of `width`. Errors: kUnsupported for another
+  /// activation or another input; kCorrupt. Each names the file and the key or tensor.
+  static Result<DenseLayers> open(std::span<const DenseStep> steps, int32_t width,
                                   const kernels::Table& kernels);
 
   /// Returns the width of the result for vectors of `width`.
@@ -35,6 +35,7 @@ class DenseLayers {
 
  private:
   struct Layer {
+    bool normalizes;  // scales its input to length 1
     Linear linear;
     std::optional<Activation> activation;
   };

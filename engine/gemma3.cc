@@ -22,6 +22,11 @@ Result<void> require_absent(const weights::HfObject& config, std::string_view ke
 Result<void> read_attention(const weights::HfObject& config, DecoderConfig& out) {
   SIGNALBOX_TRY(const bool both_ways, config.boolean("use_bidirectional_attention", false));
   out.causal = !both_ways;
+  SIGNALBOX_TRY(const bool causal, config.boolean("is_causal", true));
+  if (!causal && !both_ways) {
+    return fail(Code::kUnsupported, "{}: false is not supported without {}",
+                config.where("is_causal"), "use_bidirectional_attention");
+  }
   SIGNALBOX_TRY(const int32_t width, config.integer("sliding_window", 1, 1 << 20, 4096));
   SIGNALBOX_TRY(const int32_t older, config.integer("sliding_window_pattern", 1, 256, 6));
   SIGNALBOX_TRY(const int32_t every, config.integer("_sliding_window_pattern", 1, 256, older));

@@ -248,7 +248,7 @@ Result<std::unique_ptr<const TextModel>> open_gliner(const std::filesystem::path
   const TrunkShape& shape = parts.trunk->shape();
   SIGNALBOX_TRY(parts.head,
                 GlinerHead::open(parts.config, shape.hidden, parts.file, *parts.kernels));
-  SIGNALBOX_TRY(parts.tokenizer, open_tokenizer(directory, shape.vocabulary));
+  SIGNALBOX_TRY(parts.tokenizer, open_tokenizer(directory, shape));
   if (parts.tokenizer == nullptr) {
     return fail(Code::kNotFound, "{}: missing; a GLiNER model takes the tokenizer of its encoder",
                 (directory / "tokenizer.json").string());

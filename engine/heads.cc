@@ -136,8 +136,7 @@ class HeadReader {
       case HeadForm::kNone:
         break;
       case HeadForm::kLast:
-        head_.pooling_ = Pooling::kLast;
-        return read_classifier("score", tokens);
+        return read_last_token_head(tokens);
       case HeadForm::kPrediction:
         SIGNALBOX_TRY_VOID(read_prediction_head());
         break;
@@ -147,6 +146,12 @@ class HeadReader {
         break;
     }
     return read_classifier("classifier", true);
+  }
+
+  Result<void> read_last_token_head(bool tokens) {
+    head_.pooling_ = Pooling::kLast;
+    SIGNALBOX_TRY(head_.padding_, root_.integer("pad_token_id", -1, INT32_MAX, -1));
+    return read_classifier("score", tokens);
   }
 
   Result<Pooling> read_pooling(const char* without) {
@@ -230,36 +235,39 @@ class HeadReader {
     return read_labels(directory_, replaced ? unnamed : config_, classes);
   }
 
-  // Returns the activation that sentence-transformers' cross-encoders apply to their single output,
-  // if the file has one.
-  Result<std::string> read_cross_encoder_activation() {
+  // Reads the activation that sentence-transformers' cross-encoders apply to their single output.
+  Result<Scores> read_cross_encoder_scores() const {
     SIGNALBOX_TRY(const auto section, root_.object("sentence_transformers"));
-    if (section) return section->string("activation_fn", "");
-    return root_.string("sbert_ce_default_activation_function", "");
+    const weights::HfObject& config = section ? *section : root_;
+    const std::string_view key = section ? "activation_fn" : "sbert_ce_default_activation_function";
+    SIGNALBOX_TRY(const std::string name, config.string(key, ""));
+    if (name.ends_with(".Identity")) return Scores::kRaw;
+    if (name.empty() || name.ends_with(".Sigmoid")) return Scores::kSigmoid;
+    return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: Identity, Sigmoid)",
+                config.where(key), name);
   }
 
   Result<void> read_scores(int32_t classes) {
     SIGNALBOX_TRY(const std::string problem, root_.string("problem_type", ""));
-    SIGNALBOX_TRY(const std::string activation, read_cross_encoder_activation());
     Scores& scores = head_.info_.scores;
-    if (head_.info_.kind == HeadKind::kSequence && classes == 1 && problem.empty() &&
-        activation.ends_with(".Identity")) {
-      scores = Scores::kRaw;
-      return {};
-    }
-    if (head_.info_.kind == HeadKind::kTokens || problem == "single_label_classification") {
+    if (head_.info_.kind == HeadKind::kTokens) {
       scores = Scores::kSoftmax;
     } else if (problem == "regression") {
       scores = Scores::kRaw;
+    } else if (problem.empty() || problem == "single_label_classification") {
+      scores = Scores::kSoftmax;
     } else if (problem == "multi_label_classification") {
       scores = Scores::kSigmoid;
-    } else if (problem.empty()) {
-      scores = classes == 1 ? Scores::kSigmoid : Scores::kSoftmax;
     } else {
       return fail(Code::kUnsupported,
                   "{}: \"{}\" is not supported (supported: single_label_classification, "
                   "multi_label_classification, regression)",
                   root_.where("problem_type"), problem);
+    }
+    // The softmax of one class would be 1 for every text.
+    const bool is_alone = head_.info_.kind == HeadKind::kSequence && classes == 1;
+    if (is_alone && problem != "regression") {
+      SIGNALBOX_TRY(scores, read_cross_encoder_scores());
     }
     return {};
   }
@@ -309,6 +317,14 @@ int32_t Head::parts_of(int32_t tokens) const {
   return 1 + (tokens - part_ + step_ - 1) / step_;
 }
 
+// A causal network's head reads the last token that is not padding, even if a text contains the
+// padding token.
+int32_t Head::length_without_padding(const Batch& batch, int32_t sequence) const {
+  int32_t length = batch.length(sequence);
+  while (length > 1 && batch.ids[batch.begin(sequence) + length - 1] == padding_) --length;
+  return length;
+}
+
 // Pools x (batch.tokens(), hidden) into the parts of all sequences, (parts, hidden). The last part
 // of a sequence ends at the sequence's end.
 std::vector<float> Head::pooled(const Batch& batch, const float* x) const {
@@ -318,7 +334,7 @@ std::vector<float> Head::pooled(const Batch& batch, const float* x) const {
   std::vector<float> out(parts * hidden);
   float* row = out.data();
   for (int32_t i = 0; i < batch.sequences(); ++i) {
-    const int32_t length = batch.length(i), count = parts_of(length);
+    const int32_t length = length_without_padding(batch, i), count = parts_of(length);
     const int32_t tokens = count == 1 ? length : part_;
     for (int32_t k = 0; k < count; ++k, row += hidden) {
       const int64_t begin = int64_t{batch.begin(i)} + std::min(k * step_, length - tokens);

@@ -48,6 +48,7 @@ class Head {
 
   explicit Head(const kernels::Table& kernels) : kernels_(&kernels) {}
   int32_t parts_of(int32_t tokens) const;
+  int32_t length_without_padding(const Batch& batch, int32_t sequence) const;
   std::vector<float> pooled(const Batch& batch, const float* x) const;
   std::vector<float> network(int32_t rows, const float* x) const;
   std::vector<float> strongest(const Batch& batch, const std::vector<float>& of_parts) const;
@@ -55,6 +56,7 @@ class Head {
   const kernels::Table* kernels_;
   HeadInfo info_;
   Pooling pooling_ = Pooling::kFirst;  // for a sequence head
+  int32_t padding_ = -1;               // id that does not count at a text's end; -1: none
   int32_t part_ = 0;                   // tokens per part for pooling; 0: the whole sequence
   int32_t step_ = 0;                   // distance between the beginnings of consecutive parts
   bool normalizes_ = false;            // scale the pooled vector to length 1

@@ -1,17 +1,23 @@
-// An id beyond the table of tokens would be read from outside of it.
+// An id or a type beyond its table would be read from outside of it.
 
 #include "engine/model_tokenizer.h"
 
 namespace signalbox::engine {
 
 Result<std::unique_ptr<const tokenizer::Tokenizer>> open_tokenizer(
-    const std::filesystem::path& directory, int32_t vocabulary) {
+    const std::filesystem::path& directory, const TrunkShape& shape) {
   const auto path = directory / "tokenizer.json";
   if (!std::filesystem::exists(path)) return nullptr;
   SIGNALBOX_TRY(auto tokenizer, tokenizer::Tokenizer::open(path));
-  if (tokenizer->vocabulary_size() > vocabulary) {
+  if (tokenizer->vocabulary_size() > shape.vocabulary) {
     return fail(Code::kCorrupt, "{}: the tokenizer has {} ids, config.json's vocab_size is {}",
-                directory.string(), tokenizer->vocabulary_size(), vocabulary);
+                directory.string(), tokenizer->vocabulary_size(), shape.vocabulary);
+  }
+  // A network with one type ignores those of the tokenizer.
+  if (shape.types > 1 && tokenizer->types() > shape.types) {
+    return fail(Code::kCorrupt,
+                "{}: the tokenizer's post_processor has {} segment types, the network has {}",
+                directory.string(), tokenizer->types(), shape.types);
   }
   return tokenizer;
 }

@@ -38,6 +38,7 @@ Result<RopeConfig> read_rope_of(const weights::HfObject& config, std::string_vie
                                 std::string_view theta_key, double theta_default,
                                 int32_t positions) {
   SIGNALBOX_TRY(const double theta, config.number(theta_key, 1.001, 1e12, theta_default));
+  SIGNALBOX_TRY_VOID(require_whole_heads(config));
   SIGNALBOX_TRY(const auto parameters, config.object("rope_parameters"));
   SIGNALBOX_TRY(const auto scaling, config.object("rope_scaling"));
   if (parameters && scaling) {

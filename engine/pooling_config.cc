@@ -1,8 +1,11 @@
-// modules.json is a list of steps: the encoder, the pooling, dense layers, and a normalisation that
-// embed() always performs.
+// modules.json is a list of steps: the encoder, the pooling, then dense layers and normalisations.
+// embed() always normalises at the end, so only a normalisation before a dense layer counts.
 
 #include "engine/pooling_config.h"
 
+#include <algorithm>
+
+#include "base/ascii.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "weights/hf_config.h"
@@ -19,13 +22,32 @@ constexpr std::pair<const char*, const char*> kUsualModules[] = {
 
 struct Mode {
   const char* key;
+  const char* name;                // of the same mode as the value of kModeKey
   std::optional<Pooling> pooling;  // nullopt: not supported
 };
 
-constexpr Mode kModes[] = {
-    {"pooling_mode_mean_tokens", Pooling::kMean}, {"pooling_mode_cls_token", Pooling::kFirst},
-    {"pooling_mode_lasttoken", Pooling::kLast},   {"pooling_mode_max_tokens", Pooling::kMax},
-    {"pooling_mode_mean_sqrt_len_tokens", {}},    {"pooling_mode_weightedmean_tokens", {}}};
+constexpr Mode kModes[] = {{"pooling_mode_mean_tokens", "mean", Pooling::kMean},
+                           {"pooling_mode_cls_token", "cls", Pooling::kFirst},
+                           {"pooling_mode_lasttoken", "lasttoken", Pooling::kLast},
+                           {"pooling_mode_max_tokens", "max", Pooling::kMax},
+                           {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens", {}},
+                           {"pooling_mode_weightedmean_tokens", "weightedmean", {}}};
+constexpr const char* kModeKey = "pooling_mode";  // takes precedence over the keys of kModes
+
+tl::unexpected<Error> refuse_mode(const weights::HfObject& config, std::string_view key,
+                                  std::string_view value) {
+  return fail(Code::kUnsupported,
+              "{}: {} is not supported (supported: one of mean, cls, lasttoken, max)",
+              config.where(key), value);
+}
+
+Result<Pooling> read_mode_by_name(const weights::HfObject& config) {
+  SIGNALBOX_TRY(std::string name, config.string(kModeKey, ""));
+  std::ranges::transform(name, name.begin(), ascii::lower);
+  const auto found = std::ranges::find(kModes, std::string_view(name), &Mode::name);
+  if (found != std::end(kModes) && found->pooling) return *found->pooling;
+  return refuse_mode(config, kModeKey, fmt::format("\"{}\"", name));
+}
 
 // Reads 1_Pooling/config.json.
 Result<Pooling> read_pooling(const std::filesystem::path& path, int32_t hidden) {
@@ -41,25 +63,24 @@ Result<Pooling> read_pooling(const std::filesystem::path& path, int32_t hidden) 
   if (!prompt) {
     return fail(Code::kUnsupported, "{}: false is not supported", config.where("include_prompt"));
   }
+  if (config.has(kModeKey)) return read_mode_by_name(config);
   std::optional<Pooling> out;
   for (const Mode& mode : kModes) {
     SIGNALBOX_TRY(const bool chosen, config.boolean(mode.key, false));
     if (!chosen) continue;
-    if (!mode.pooling || out) {
-      return fail(Code::kUnsupported,
-                  "{}: true is not supported (supported: one of mean, cls, lasttoken, max)",
-                  config.where(mode.key));
-    }
+    if (!mode.pooling || out) return refuse_mode(config, mode.key, "true");
     out = mode.pooling;
   }
   if (!out) return fail(Code::kCorrupt, "{}: no pooling mode is true", path.string());
   return *out;
 }
 
-// Reads sentence_bert_config.json, which is next to the encoder's files.
-Result<int32_t> read_tokens_max(const std::filesystem::path& path) {
-  if (!std::filesystem::exists(path)) return 0;
-  SIGNALBOX_TRY(const weights::HfConfig file, weights::HfConfig::open(path));
+// Reads the file with the limit per text, which is next to the encoder's files.
+Result<int32_t> read_tokens_max(const std::filesystem::path& directory) {
+  const auto found = std::ranges::find_if(
+      kTextLimitFiles, [&](const char* name) { return std::filesystem::exists(directory / name); });
+  if (found == std::end(kTextLimitFiles)) return 0;
+  SIGNALBOX_TRY(const weights::HfConfig file, weights::HfConfig::open(directory / *found));
   SIGNALBOX_TRY(const bool lower, file.root().boolean("do_lower_case", false));
   if (lower) {
     return fail(Code::kUnsupported, "{}: true is not supported (the tokenizer.json defines it)",
@@ -68,11 +89,18 @@ Result<int32_t> read_tokens_max(const std::filesystem::path& path) {
   return file.root().integer("max_seq_length", 1, 1 << 20, 0);
 }
 
-// Returns the last component of "sentence_transformers.models.Pooling".
+// Returns the last component of "sentence_transformers.models.Pooling". The classes of other
+// packages keep their whole names, because they may do anything.
 std::string_view kind_of(std::string_view type) {
-  const size_t dot = type.rfind('.');
-  return dot == std::string_view::npos ? type : type.substr(dot + 1);
+  return type.starts_with("sentence_transformers.") ? type.substr(type.rfind('.') + 1) : type;
 }
+
+struct Kind {
+  std::string_view name;
+  int place;  // in the order of a text's way
+};
+
+constexpr Kind kKinds[] = {{"Transformer", 0}, {"Pooling", 1}, {"Dense", 2}, {"Normalize", 2}};
 
 struct Module {
   std::string type;  // such as "sentence_transformers.models.Pooling"
@@ -119,26 +147,54 @@ Result<std::vector<Module>> read_modules(const std::filesystem::path& directory)
   return out;
 }
 
+// `last` is the kind of the module before; null for the first.
+Result<const Kind*> find_kind(const Module& module, const Kind* last) {
+  const auto found = std::ranges::find(kKinds, kind_of(module.type), &Kind::name);
+  if (found == std::end(kKinds)) {
+    return fail(Code::kUnsupported,
+                "{}.type: \"{}\" is not supported (supported: Transformer, Pooling, Dense, "
+                "Normalize)",
+                module.where, module.type);
+  }
+  if (last != nullptr && (found->place < last->place || (found == last && found->place < 2))) {
+    return fail(Code::kUnsupported,
+                "{}.type: \"{}\" after {} is not supported (supported: one Transformer, one "
+                "Pooling, then Dense and Normalize)",
+                module.where, module.type, last->name);
+  }
+  return found;
+}
+
+// config.json and the weights are read from the model's own directory.
+Result<void> check_encoder(const Module& module, const std::filesystem::path& directory) {
+  if ((module.directory / "").lexically_normal() == (directory / "").lexically_normal()) return {};
+  return fail(Code::kUnsupported,
+              "{}.path: \"{}\" is not supported (supported: \"\", with the encoder's files "
+              "beside modules.json)",
+              module.where, module.directory.lexically_relative(directory).string());
+}
+
 }  // namespace
 
 Result<PoolingConfig> read_pooling_config(const std::filesystem::path& directory, int32_t hidden,
                                           Pooling otherwise) {
   PoolingConfig out{.pooling = otherwise};
   SIGNALBOX_TRY(const std::vector<Module> modules, read_modules(directory));
+  const Kind* last = nullptr;
+  bool normalizes = false;
   for (const Module& module : modules) {
-    const std::string_view kind = kind_of(module.type);
-    if (kind == "Pooling") {
+    SIGNALBOX_TRY(const Kind* kind, find_kind(module, last));
+    last = kind;
+    if (kind->name == "Transformer") {
+      SIGNALBOX_TRY_VOID(check_encoder(module, directory));
+    } else if (kind->name == "Pooling") {
       SIGNALBOX_TRY(out.pooling, read_pooling(module.directory / "config.json", hidden));
-    } else if (kind == "Dense") {
-      out.dense.push_back(module.directory);
-    } else if (kind != "Transformer" && kind != "Normalize") {
-      return fail(Code::kUnsupported,
-                  "{}.type: \"{}\" is not supported (supported: Transformer, Pooling, Dense, "
-                  "Normalize)",
-                  module.where, module.type);
+    } else if (kind->name == "Dense") {
+      out.dense.push_back({module.directory, normalizes});
     }
+    normalizes = kind->name == "Normalize";
   }
-  SIGNALBOX_TRY(out.tokens_max, read_tokens_max(directory / "sentence_bert_config.json"));
+  SIGNALBOX_TRY(out.tokens_max, read_tokens_max(directory));
   return out;
 }
 

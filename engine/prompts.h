@@ -12,7 +12,7 @@
 
 namespace signalbox::engine {
 
-inline constexpr std::string_view kPromptsFile = "config_sentence_transformers.json";
+inline constexpr const char* kPromptsFile = "config_sentence_transformers.json";
 
 struct Prompts {
   std::vector<std::pair<std::string, std::string>> texts = {};  // name and text, in file order

@@ -1,7 +1,10 @@
 // Causal attention over the whole text, or over a window of it in the layers that config.json
-// names. A token sees itself and the sliding_window - 1 tokens before it.
+// names. A token sees itself and the sliding_window - 1 tokens before it. Embedders may set
+// is_causal to false; a token then sees the whole text.
 
 #include "engine/qwen3.h"
+
+#include <algorithm>
 
 #include "engine/decoder.h"
 
@@ -26,6 +29,10 @@ Result<DecoderConfig> read_qwen3(const weights::HfConfig& file) {
   const auto window = slides ? std::optional(width - 1) : std::nullopt;
   SIGNALBOX_TRY(out.windows,
                 read_windows(config, window, [&](int32_t i) { return slides && i >= full; }));
+  SIGNALBOX_TRY(out.causal, config.boolean("is_causal", true));
+  if (!out.causal && std::ranges::count(out.windows, kernels::kNoWindow) != std::ssize(out.windows))
+    return fail(Code::kUnsupported, "{}: false is not supported with sliding layers",
+                config.where("is_causal"));
   SIGNALBOX_TRY(const double theta, config.number("rope_theta", 1.001, 1e12, 10000));
   SIGNALBOX_TRY(out.full_rope, read_decoder_rope(config, "full_attention", theta, out.tokens_max));
   out.window_rope = out.full_rope;

@@ -49,16 +49,19 @@ Result<void> read_yarn(const weights::HfObject& rope, RopeConfig& out) {
 
 }  // namespace
 
+Result<void> require_whole_heads(const weights::HfObject& object) {
+  SIGNALBOX_TRY(const double part, object.number("partial_rotary_factor", 0, 1, 1));
+  if (part == 1) return {};
+  return fail(Code::kUnsupported, "{}: {} is not supported (only whole heads are rotated)",
+              object.where("partial_rotary_factor"), part);
+}
+
 Result<RopeConfig> read_rope(const weights::HfObject& rope, double theta, int32_t positions) {
   RopeConfig out;
   out.positions = positions;
   SIGNALBOX_TRY(out.theta, rope.number("rope_theta", 1.001, 1e12, theta));
   SIGNALBOX_TRY(out.scaling, read_scaling(rope));
-  SIGNALBOX_TRY(const double part, rope.number("partial_rotary_factor", 0, 1, 1));
-  if (part != 1) {
-    return fail(Code::kUnsupported, "{}: {} is not supported (only whole heads are rotated)",
-                rope.where("partial_rotary_factor"), part);
-  }
+  SIGNALBOX_TRY_VOID(require_whole_heads(rope));
   if (out.scaling == Scaling::kYarn) {
     SIGNALBOX_TRY_VOID(read_yarn(rope, out));
   } else if (out.scaling != Scaling::kNone) {

@@ -31,6 +31,9 @@ struct RopeConfig {
   bool truncate = true;         // yarn: round the ends of the ramp to whole dimensions
 };
 
+/// kUnsupported if the object's partial_rotary_factor leaves a part of each head unrotated.
+Result<void> require_whole_heads(const weights::HfObject& object);
+
 /// Reads `rope` (an entry of rope_parameters, or rope_scaling) with a default theta. Errors:
 /// kUnsupported for another rope_type; kCorrupt for values out of range.
 Result<RopeConfig> read_rope(const weights::HfObject& rope, double theta, int32_t positions);

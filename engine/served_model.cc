@@ -18,22 +18,22 @@ constexpr size_t kAtATime = 8;
 
 /// Submits `count` requests, a few at a time, and takes the results in order. After a failure the
 /// remaining results are discarded.
-template <class T, class Ask, class Take>
-Result<void> in_turn(size_t count, const Ask& ask, const Take& take) {
+template <class T, class Submit, class Take>
+Result<void> in_turn(size_t count, const Submit& submit, const Take& take) {
   std::deque<std::future<Result<T>>> waiting;
-  for (size_t asked = 0, taken = 0; taken < count; ++taken) {
-    while (asked < count && waiting.size() < kAtATime) {
+  for (size_t submitted = 0, taken = 0; taken < count; ++taken) {
+    while (submitted < count && waiting.size() < kAtATime) {
       // Shared by the waiting caller and the scheduler.
       auto promise = std::make_shared<std::promise<Result<T>>>();
       auto future = promise->get_future();
       Scheduler::Done<T> done = [promise](Result<T> result) {
         promise->set_value(std::move(result));
       };
-      Result<void> entered = ask(asked, std::move(done));
+      Result<void> entered = submit(submitted, std::move(done));
       if (!entered && entered.error().code == Code::kOverloaded && !waiting.empty()) break;
       if (!entered) return entered;
       waiting.push_back(std::move(future));
-      ++asked;
+      ++submitted;
     }
     SIGNALBOX_TRY(T result, waiting.front().get());
     waiting.pop_front();
@@ -84,26 +84,26 @@ class ServedModel : public TextModel, public HasMemory {
   Result<void> embed_within(const Patience& patience, std::span<const std::string_view> texts,
                             const EmbedOptions& options, std::span<float> out) const override {
     const size_t width = out.size() / std::max<size_t>(texts.size(), 1);
-    const auto ask = [&](size_t i, Scheduler::Done<Scheduler::Embedding> done) {
+    const auto submit = [&](size_t i, Scheduler::Done<Scheduler::Embedding> done) {
       return scheduler_->embed(texts[i], options, patience, std::move(done));
     };
     const auto take = [&](size_t i, const Scheduler::Embedding& vector) {
       SIGNALBOX_CHECK(vector.size() == width);
       std::copy(vector.begin(), vector.end(), &out[i * width]);
     };
-    return in_turn<Scheduler::Embedding>(texts.size(), ask, take);
+    return in_turn<Scheduler::Embedding>(texts.size(), submit, take);
   }
 
   Result<std::vector<Answer>> answer_within(const Patience& patience,
                                             std::span<const Input> inputs) const override {
     std::vector<Answer> out;
-    const auto ask = [&](size_t i, Scheduler::Done<Scheduler::Answers> done) {
+    const auto submit = [&](size_t i, Scheduler::Done<Scheduler::Answers> done) {
       return scheduler_->answer(inputs[i], patience, std::move(done));
     };
     const auto take = [&](size_t, Scheduler::Answers answers) {
       std::move(answers.begin(), answers.end(), std::back_inserter(out));
     };
-    SIGNALBOX_TRY_VOID(in_turn<Scheduler::Answers>(inputs.size(), ask, take));
+    SIGNALBOX_TRY_VOID(in_turn<Scheduler::Answers>(inputs.size(), submit, take));
     return out;
   }
 

@@ -100,8 +100,8 @@ class Model final : public TextModel, public HasMemory {
   uint64_t memory_bytes() const override { return parts_.trunk->weights_bytes(); }
   std::span<const HeadInfo> heads() const override { return infos_; }
   int32_t tokens_max() const override {
-    const int32_t said = parts_.pooling.tokens_max;
-    return said == 0 ? shape_.tokens_max : std::min(said, shape_.tokens_max);
+    const int32_t stated = parts_.pooling.tokens_max;
+    return stated == 0 ? shape_.tokens_max : std::min(stated, shape_.tokens_max);
   }
 
   Result<void> embed(std::span<const std::string_view> texts, std::span<float> out) const override {
@@ -162,9 +162,11 @@ class Model final : public TextModel, public HasMemory {
     scratch->batch.add(ids, types, chosen);
     out.logits.resize(parts_.heads.size());
     SIGNALBOX_TRY_VOID(encode(*scratch, [&](int32_t layers) -> Result<void> {
+      SIGNALBOX_TRY_VOID(check_finite(*scratch));
       for (size_t h = 0; h < parts_.heads.size(); ++h) {
         if (infos_[h].adapter != adapter || infos_[h].layers != layers) continue;
         out.logits[h] = parts_.heads[h].logits(scratch->batch, scratch->x.data());
+        SIGNALBOX_TRY_VOID(check_finite(out.logits[h], scores_of(h)));
       }
       return {};
     }));
@@ -293,7 +295,7 @@ class Model final : public TextModel, public HasMemory {
       take_share(s, infos_[h].adapter, share);
       if (share.sequences.empty()) continue;
       std::vector<float> logits = parts_.heads[h].logits(*share.batch, share.x);
-      SIGNALBOX_TRY_VOID(check_finite(logits, fmt::format("the scores of {}", infos_[h].name)));
+      SIGNALBOX_TRY_VOID(check_finite(logits, scores_of(h)));
       for (int32_t i = 0; i < share.batch->sequences(); ++i) {
         const int32_t sequence = share.sequences[i], place = places[sequence];
         read_answer(h, s.encodings[sequence], inputs[place], logits_of(h, *share.batch, i, logits),
@@ -375,6 +377,8 @@ class Model final : public TextModel, public HasMemory {
     if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) return {};
     return fail(Code::kCorrupt, "{}: {} are not finite", parts_.directory.string(), what);
   }
+
+  std::string scores_of(size_t h) const { return fmt::format("the scores of {}", infos_[h].name); }
 
   Result<int32_t> tokens(const Input& input, int32_t limit) const {
     SIGNALBOX_TRY_VOID(need_tokenizer());
@@ -555,9 +559,9 @@ Result<OpenOptions> with_path(const ModelPath& path, const OpenOptions& options)
 }  // namespace
 
 Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::path& path,
-                                                         const OpenOptions& asked) {
+                                                         const OpenOptions& requested) {
   SIGNALBOX_TRY(const ModelPath place, find_model(path));
-  SIGNALBOX_TRY(const OpenOptions options, with_path(place, asked));
+  SIGNALBOX_TRY(const OpenOptions options, with_path(place, requested));
   const std::filesystem::path& directory = place.trunk;
   if (options.threads < 1 || options.threads > kThreadsMax) {
     return fail(Code::kInvalid, "{} threads, expected 1 to {}", options.threads, kThreadsMax);
@@ -579,7 +583,7 @@ Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::
   SIGNALBOX_TRY(parts.file, weights::SafeTensors::open_directory(directory));
   std::vector<LinearSpec> linears;
   SIGNALBOX_TRY_VOID(read_network(config, options, parts, linears));
-  SIGNALBOX_TRY(parts.tokenizer, open_tokenizer(directory, parts.trunk->shape().vocabulary));
+  SIGNALBOX_TRY(parts.tokenizer, open_tokenizer(directory, parts.trunk->shape()));
   SIGNALBOX_TRY_VOID(read_embedding(parts));
   const auto& base = options.adapter.empty() ? directory : options.adapter;
   for (const auto& head : options.heads) {

@@ -51,6 +51,7 @@ class Pipeline final : public Tokenizer {
   void encode_pair_windows(std::string_view first, std::string_view second,
                            const EncodeOptions& options, const TakeWindow& take) const override;
   int32_t vocabulary_size() const override { return parts_.vocabulary_size; }
+  int32_t types() const override { return parts_.postprocessor.types(); }
 
  private:
   struct Scratch;

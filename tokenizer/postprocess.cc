@@ -44,6 +44,15 @@ const Templates& Postprocessor::templates(const EncodeOptions& options) const {
   return options.special_tokens ? options_.full : options_.plain;
 }
 
+int32_t Postprocessor::types() const {
+  int32_t most = 0;
+  for (const Template* form : {&options_.full.single, &options_.full.pair}) {
+    for (const TemplatePiece& piece : *form)
+      most = std::max<int32_t>({most, piece.type_id, piece.later_type_id});
+  }
+  return most + 1;
+}
+
 size_t Postprocessor::single_room(const EncodeOptions& options) const {
   return room(templates(options).single, options);
 }

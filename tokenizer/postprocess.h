@@ -49,6 +49,9 @@ class Postprocessor {
   /// Returns true if a TokenizedText needs `spaces`.
   bool trims() const { return !options_.trims.empty(); }
 
+  /// Returns the number of types. Every type id of a template is below it.
+  int32_t types() const;
+
   /// Returns how many tokens of a text are needed. Encoding stops after the word that reaches this
   /// count.
   size_t single_room(const EncodeOptions& options) const;

@@ -89,6 +89,9 @@ class Tokenizer {
 
   /// The number of ids including added tokens. Every id is below it.
   virtual int32_t vocabulary_size() const = 0;
+
+  /// The number of types. Every type id is below it.
+  virtual int32_t types() const = 0;
 };
 
 }  // namespace signalbox::tokenizer

@@ -15,6 +15,8 @@
 #include "base/mapped_file.h"
 #include "engine/engine.h"
 #include "engine/pack_model.h"
+#include "engine/pooling_config.h"
+#include "engine/prompts.h"
 #include "tools/vocabulary/make_tokenizer.h"
 #include "tools/vocabulary/vocabulary_files.h"
 #include "weights/hf_config.h"
@@ -36,9 +38,8 @@ constexpr const char* kModules = "modules.json";
 constexpr const char* kLabelFiles[] = {"category_mapping.json", "pii_type_mapping.json",
                                        "jailbreak_type_mapping.json"};
 // Files that are copied if they exist. Only config.json is required, or gliner_config.json.
-constexpr const char* kCompanions[] = {kTokenizer,         kTokenizerConfigFile,
-                                       kSpecialTokensFile, kModules,
-                                       kGlinerConfig,      "sentence_bert_config.json"};
+constexpr const char* kCompanions[] = {kTokenizer, kTokenizerConfigFile, kSpecialTokensFile,
+                                       kModules,   kGlinerConfig,        engine::kPromptsFile};
 // Four-bit weights grow to 32 bits. The limit is needed because tensors that share bytes are each
 // written in full, so a small file could otherwise request any amount of output.
 constexpr uint64_t kGrowthMax = 16;
@@ -69,7 +70,8 @@ Result<bool> read_companion(const std::string& name, const std::vector<fs::path>
   return false;
 }
 
-// Reads the config.json of each step that modules.json names; each step has its own subfolder.
+// Reads the files of each step that modules.json names; each step has its own subfolder. Only dense
+// layers have weights.
 Result<void> read_modules(const std::vector<fs::path>& places,
                           std::map<std::string, std::string>& files) {
   const auto modules = json::Document::parse(files.at(kModules));
@@ -80,7 +82,8 @@ Result<void> read_modules(const std::vector<fs::path>& places,
     if (auto beside = weights::file_beside(kModules, path->text()); !beside) {
       return fail_in(fmt::format("{}: path", kModules), std::move(beside).error());
     }
-    SIGNALBOX_TRY_VOID(read_companion(fmt::format("{}/{}", path->text(), kConfig), places, files));
+    for (const char* name : {kConfig, kWeights, "pytorch_model.bin"})
+      SIGNALBOX_TRY_VOID(read_companion(fmt::format("{}/{}", path->text(), name), places, files));
   }
   return {};
 }
@@ -136,6 +139,8 @@ Result<void> gather_files(const fs::path& file, ModelFormat format,
       return fail_in(file.string(), std::move(done).error());
     }
   }
+  for (const char* name : engine::kTextLimitFiles)
+    SIGNALBOX_TRY_VOID(read_companion(name, places, files));
   for (const char* name : kLabelFiles) SIGNALBOX_TRY_VOID(read_companion(name, places, files));
   if (files.contains(kTokenizer)) return {};
   if (auto done = make_tokenizer_file(places, options, files); !done)

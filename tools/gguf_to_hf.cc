@@ -75,8 +75,8 @@ Result<std::string> tokenizer_json(const Gguf& file) {
 }
 
 Result<void> add_pooling(const Gguf& file, std::map<std::string, std::string>& out) {
-  const weights::GgufValue* said = file.find("bert.pooling_type");
-  if (said == nullptr) return {};
+  const weights::GgufValue* pooling_type = file.find("bert.pooling_type");
+  if (pooling_type == nullptr) return {};
   SIGNALBOX_TRY(const auto type, file.get<int64_t>("bert.pooling_type"));
   if (type == kPoolingNone || type == kPoolingMean) return {};  // the engine's default
   if (type != kPoolingFirst && type != kPoolingLast) {

@@ -263,8 +263,8 @@ Result<Gguf> Gguf::parse(std::span<const std::byte> file, std::string_view name)
       claims.push_back(std::move(claim));
     }
     int64_t alignment = kAlignmentDefault;
-    if (const GgufValue* said = out.find("general.alignment")) {
-      const auto* number = std::get_if<int64_t>(said);
+    if (const GgufValue* stated = out.find("general.alignment")) {
+      const auto* number = std::get_if<int64_t>(stated);
       if (number == nullptr || *number < 1 || *number > kAlignmentMax ||
           !std::has_single_bit(static_cast<uint64_t>(*number))) {
         return fail(Code::kCorrupt, "general.alignment: expected a power of two to {}",

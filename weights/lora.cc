@@ -9,7 +9,9 @@
 namespace signalbox::weights {
 namespace {
 
-constexpr std::string_view kTrunkPrefixes[] = {"bert.", "roberta.", "model."};
+// Of an encoder's tensors in a model with a head. The same encoder alone has none.
+constexpr std::string_view kTrunkPrefixes[] = {"albert.",  "bert.",  "deberta.", "distilbert.",
+                                               "electra.", "model.", "mpnet.",   "roberta."};
 
 std::string_view without_prefix(std::string_view name) {
   for (const std::string_view prefix : kTrunkPrefixes) {

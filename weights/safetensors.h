@@ -38,6 +38,11 @@ class SafeTensors {
   /// open() and for fuzzing.
   static Result<SafeTensors> parse(std::span<const std::byte> file, std::string_view name);
 
+  /// Makes tensors of another format available in the same way. Errors start with `name`.
+  static SafeTensors of(std::string name, TensorList list) {
+    return {std::move(name), std::move(list)};
+  }
+
   std::span<const Tensor> tensors() const { return tensors_; }  // sorted by name
   const std::string& name() const { return file_name_; }
 

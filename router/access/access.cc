@@ -147,19 +147,19 @@ const Access::Token* Access::find(std::optional<std::string_view> authorization)
   return found;
 }
 
-Access::Verdict Access::check(std::string_view permission, const Credentials& caller) const {
+Access::CheckResult Access::check(std::string_view permission, const Credentials& caller) const {
   if (!requires_tokens_) {
-    if (!changes_something(permission)) return Verdict::kGranted;
-    if (!loopback_only_) return Verdict::kExposed;
-    if (!is_on_this_machine(caller)) return Verdict::kForeignPage;
+    if (!changes_something(permission)) return CheckResult::kGranted;
+    if (!loopback_only_) return CheckResult::kExposed;
+    if (!is_on_this_machine(caller)) return CheckResult::kForeignPage;
     const bool lacks_token =
         local_.required && needs_local_token(permission) && !has_local_token(caller);
-    return lacks_token ? Verdict::kNoLocalToken : Verdict::kGranted;
+    return lacks_token ? CheckResult::kNoLocalToken : CheckResult::kGranted;
   }
   const Token* token = find(caller.authorization);
-  if (token == nullptr) return Verdict::kUnknown;
-  if (permission == kAnyone) return Verdict::kGranted;
-  return allows(token->permissions, permission) ? Verdict::kGranted : Verdict::kForbidden;
+  if (token == nullptr) return CheckResult::kUnknown;
+  if (permission == kAnyone) return CheckResult::kGranted;
+  return allows(token->permissions, permission) ? CheckResult::kGranted : CheckResult::kForbidden;
 }
 
 bool Access::is_on_this_machine(const Credentials& caller) const {
@@ -183,7 +183,7 @@ std::vector<std::string_view> Access::granted(const Credentials& caller) const {
        {kConfigRead, kConfigWrite, kCacheRead, kCacheInvalidate, kClassify, kChat, kKeysRead,
         kKeysWrite, kAuditRead, std::string_view("metrics.read"), std::string_view("replay.read"),
         kReplayDetail, kDataWrite}) {
-    if (check(permission, caller) == Verdict::kGranted) out.push_back(permission);
+    if (check(permission, caller) == CheckResult::kGranted) out.push_back(permission);
   }
   if (shows_secrets(caller)) out.push_back(kSecretView);
   return out;

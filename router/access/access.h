@@ -51,7 +51,7 @@ Credentials credentials_of(const http::Request& request);
 /// Immutable and thread-safe.
 class Access {
  public:
-  enum class Verdict { kGranted, kUnknown, kForbidden, kExposed, kForeignPage, kNoLocalToken };
+  enum class CheckResult { kGranted, kUnknown, kForbidden, kExposed, kForeignPage, kNoLocalToken };
 
   /// Reads the tokens from the environment once. If the configuration defines no roles, there are
   /// viewer, operator and admin. Without tokens on loopback, changes of the configuration and of
@@ -64,7 +64,7 @@ class Access {
   /// change. kForeignPage: no tokens are required, the permission is for a change, and the request
   /// comes from a page of another site or port in a browser on this machine. kNoLocalToken: the
   /// local token is required, and the request lacks it.
-  Verdict check(std::string_view permission, const Credentials& caller) const;
+  CheckResult check(std::string_view permission, const Credentials& caller) const;
 
   /// Returns the caller's name in the audit log: "role operator", "unknown token", or without
   /// required tokens "local token" or "anybody".

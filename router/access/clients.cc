@@ -374,11 +374,11 @@ bool Clients::is_trusted(std::string_view address) const {
 
 std::optional<Denial> Clients::verify(std::string_view token, http::Request& request,
                                       const std::function<bool()>& may_verify) const {
-  tokens::Verdict verdict = verifier_->verify(token, seconds_now(), may_verify);
-  request.key = std::move(verdict.owner);
+  tokens::Verification verification = verifier_->verify(token, seconds_now(), may_verify);
+  request.key = std::move(verification.owner);
   if (request.key != nullptr) return std::nullopt;
-  return Denial{verdict.refusal.status, verdict.refusal.reason, std::move(verdict.refusal.message),
-                true, std::move(verdict.awaited)};
+  return Denial{verification.refusal.status, verification.refusal.reason,
+                std::move(verification.refusal.message), true, std::move(verification.awaited)};
 }
 
 // Sets request.key, or returns why there is none. Some clients send two credentials, a placeholder

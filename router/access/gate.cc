@@ -50,14 +50,17 @@ bool is_for_anthropic(const http::Request& request) {
   return request.path().starts_with(kMessages) || request.headers.find("anthropic-version");
 }
 
+std::string shaped(const http::Request& request, int status, std::string body) {
+  if (!is_for_anthropic(request)) return body;
+  return dialects::AnthropicDialect().refusal(status, body);
+}
+
 constexpr int kUnauthorized = 401, kTooMany = 429, kUnavailable = 503;
 
 std::string body_of(const http::Request& request, const Denial& denial) {
   std::string_view code = denial.reason;
   if (denial.status == kUnauthorized) code = denial.of_token ? "invalid_token" : "invalid_api_key";
-  std::string body = http::error_body(denial.status, denial.message, code);
-  if (!is_for_anthropic(request)) return body;
-  return dialects::AnthropicDialect().refusal(denial.status, body);
+  return shaped(request, denial.status, http::error_body(denial.status, denial.message, code));
 }
 
 /// The challenge of RFC 6750, which allows neither quotes nor backslashes in a description.
@@ -194,6 +197,10 @@ http::Task<> refused(std::shared_ptr<const Gate> at, http::Exchange exchange, De
 }
 
 }  // namespace
+
+std::string client_error_body(const http::Request& request, int status, std::string_view message) {
+  return shaped(request, status, http::error_body(status, message));
+}
 
 http::Handler gate(const Clients& clients, const GateShared& shared, bool from_proxy,
                    http::Handler next) {

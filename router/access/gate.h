@@ -17,6 +17,9 @@ struct GateShared {
   audit::Log& audit;
 };
 
+/// The body of an error of the data listeners, in the shape of the API that the request uses.
+std::string client_error_body(const http::Request& request, int status, std::string_view message);
+
 /// Passes requests of known clients to `next`, and answers others in the shape of their API: 400,
 /// 401, 503 while a token cannot be verified, or 429 to an address that has sent too many wrong
 /// keys. A valid key always passes. A token waits, without a thread, for the keys of its issuer.

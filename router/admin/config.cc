@@ -42,7 +42,7 @@ AdminReply no_file() {
       {409, "NO_CONFIG_PATH", "the router was started without a configuration file"});
 }
 
-bool wants_yaml(const http::Request& request) {
+bool accepts_yaml(const http::Request& request) {
   if (request.query() == "?format=yaml" || request.query() == "?format=file") return true;
   const auto accept = request.headers.find("accept");
   return accept && accept->find("yaml") != std::string_view::npos;
@@ -73,7 +73,7 @@ AdminReply get(const http::Request& request, const serving::ServingState& state)
                              "the file may contain secrets, so it is not shown to you as it is "
                              "written"});
   }
-  const bool yaml = wants_yaml(request);
+  const bool yaml = accepts_yaml(request);
   auto text = config::show(state.text, state.config().source,
                            yaml ? config::Syntax::kYaml : config::Syntax::kJson, secrets);
   if (!text) return AdminReply::of(access::failure_of(text.error()));
@@ -145,7 +145,7 @@ AdminReply change(const http::Request& request, const Find& find, bool needs_sam
     // Otherwise a caller with write access could grant itself every right.
     if (before != after &&
         serving.access.check(access::kSecretView, access::credentials_of(request)) !=
-            access::Access::Verdict::kGranted) {
+            access::Access::CheckResult::kGranted) {
       refused = {403, "FORBIDDEN",
                  "global.services.management_api: only a role with every permission may change "
                  "access rights"};

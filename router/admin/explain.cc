@@ -91,7 +91,7 @@ void write_plan(json::Writer& out, const Result<routing::Plan>& plan) {
   out.member("path", routing::path_name(plan->path)).member("recipe", plan->recipe);
   out.member("confidence", plan->confidence).member("bypassed", plan->bypassed);
   if (plan->model != nullptr)
-    out.member("model", plan->model->name).member("asked_for", plan->asked_for);
+    out.member("model", plan->model->name).member("asked_for", plan->upstream_name);
   if (!plan->message.empty()) out.member("message", plan->message);
   if (!plan->selection_method.empty())
     out.member("method", plan->selection_method).member("reason", plan->selection_reason);
@@ -167,7 +167,7 @@ OrFailure<std::string> explain(const http::Request& request, const serving::Serv
   // The plan's body has the memories of the user whom the headers name.
   const bool may_read =
       state.access.check(access::kReplayDetail, access::credentials_of(request)) ==
-      access::Access::Verdict::kGranted;
+      access::Access::CheckResult::kGranted;
   const auto headers = [&](std::string_view name) {
     if (name == routing::kNoMemoryHeader && !may_read)
       return std::optional<std::string_view>("true");

@@ -35,27 +35,27 @@ std::string lacks_local_token(const access::LocalToken& token) {
 std::optional<access::Failure> refusal(const access::Access& access, std::string_view permission,
                                        const http::Request& request) {
   switch (access.check(permission, access::credentials_of(request))) {
-    case access::Access::Verdict::kGranted:
+    case access::Access::CheckResult::kGranted:
       return std::nullopt;
-    case access::Access::Verdict::kUnknown:
+    case access::Access::CheckResult::kUnknown:
       return access::Failure{401, "UNAUTHORIZED",
                              "expected the header Authorization: Bearer TOKEN"};
-    case access::Access::Verdict::kForbidden:
+    case access::Access::CheckResult::kForbidden:
       return access::Failure{403, "FORBIDDEN",
                              fmt::format("the token's role lacks the permission {}", permission)};
-    case access::Access::Verdict::kExposed:
+    case access::Access::CheckResult::kExposed:
       return access::Failure{
           403, "FORBIDDEN",
           "the management API listens beyond this machine and requires no token: set "
           "global.services.management_api.auth.mode to bearer, or bind_address to "
           "127.0.0.1"};
-    case access::Access::Verdict::kForeignPage:
+    case access::Access::CheckResult::kForeignPage:
       return access::Failure{403, "FORBIDDEN",
                              "a page of another site must not change anything here"};
-    case access::Access::Verdict::kNoLocalToken:
+    case access::Access::CheckResult::kNoLocalToken:
       return access::Failure{401, "UNAUTHORIZED", lacks_local_token(access.local_token())};
   }
-  return access::Failure{500, "INTERNAL_ERROR", "no verdict"};
+  return access::Failure{500, "INTERNAL_ERROR", "no result of the access check"};
 }
 
 /// True for a route whose requests change the router. `path` is the route's, and not that of a

@@ -57,6 +57,15 @@ int64_t index_of(const json::Value& object) {
   return index ? index->integer().value_or(0) : 0;
 }
 
+std::string_view text_at(const std::optional<json::Value>& object, std::string_view key) {
+  const auto value = object ? object->find(key) : std::nullopt;
+  return value && value->is_string() ? value->text() : std::string_view{};
+}
+
+size_t number_of(const json::Value& call, dialects::CallNumbers& numbers) {
+  return numbers.of(index_of(call), text_at(call, "id"), text_at(call.find("function"), "name"));
+}
+
 // A reply may contain line breaks, but the data of an event is one line.
 std::string event(std::string data) {
   std::ranges::replace(data, '\n', ' ');
@@ -242,17 +251,11 @@ Result<void> EventAssembler::delta(const json::Value& delta, Choice& into) {
     } else if (member.key == "tool_calls") {
       for (const json::Value& each : member.value.items()) {
         if (into.calls.size() >= kCallsMax) return fail(Code::kTooLarge, "too many calls");
-        SIGNALBOX_TRY_VOID(call(each, into.calls[index_of(each)]));
+        SIGNALBOX_TRY_VOID(call(each, into.calls[number_of(each, into.numbers)]));
       }
     } else if (member.key == "function_call") {
       if (!into.function) into.function.emplace();
-      for (const json::Member& part : member.value.members()) {
-        if (part.value.is_null()) continue;
-        if (part.key != "name" && part.key != "arguments")
-          return unknown_member("function", part.key);
-        SIGNALBOX_TRY_VOID(append(
-            part.key == "name" ? into.function->name : into.function->arguments, part.value));
-      }
+      SIGNALBOX_TRY_VOID(function(member.value, *into.function));
     } else {
       return unknown_member("delta", member.key);
     }
@@ -267,15 +270,20 @@ Result<void> EventAssembler::call(const json::Value& call, Call& into) {
       std::string& to = member.key == "id" ? into.id : into.type;
       if (to.empty()) SIGNALBOX_TRY_VOID(append(to, member.value));
     } else if (member.key == "function") {
-      for (const json::Member& part : member.value.members()) {
-        if (part.value.is_null()) continue;
-        if (part.key != "name" && part.key != "arguments")
-          return unknown_member("function", part.key);
-        SIGNALBOX_TRY_VOID(append(part.key == "name" ? into.name : into.arguments, part.value));
-      }
+      SIGNALBOX_TRY_VOID(function(member.value, into));
     } else {
       return unknown_member("call", member.key);
     }
+  }
+  return {};
+}
+
+Result<void> EventAssembler::function(const json::Value& function, Call& into) {
+  for (const json::Member& member : function.members()) {
+    if (member.value.is_null()) continue;
+    if (member.key != "name" && member.key != "arguments")
+      return unknown_member("function", member.key);
+    SIGNALBOX_TRY_VOID(append(member.key == "name" ? into.name : into.arguments, member.value));
   }
   return {};
 }

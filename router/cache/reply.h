@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "router/dialects/call_numbers.h"
 
 namespace signalbox::cache {
 
@@ -34,7 +35,8 @@ class EventAssembler {
   };
   struct Choice {
     std::map<std::string, std::string, std::less<>> texts;  // content, refusal and the like
-    std::map<int64_t, Call> calls;
+    std::map<size_t, Call> calls;
+    dialects::CallNumbers numbers;
     std::optional<Call> function;
     std::string finish_reason;
   };
@@ -44,6 +46,7 @@ class EventAssembler {
   Result<void> choice(const json::Value& choice);
   Result<void> delta(const json::Value& delta, Choice& into);
   Result<void> call(const json::Value& call, Call& into);
+  Result<void> function(const json::Value& function, Call& into);
   Result<void> append(std::string& to, const json::Value& text);
 
   const uint64_t bytes_max_;

@@ -49,7 +49,7 @@ Send over_http(const Exports& exports, const config::Observability::Exporter& ex
       to.path.ends_with(path) ? to.path.substr(0, to.path.size() - path.size()) : to.path;
   auto poster = std::make_shared<upstream::Poster>(ref, kExportLimit);
   return [poster, path](const std::string& body) -> Delivery {
-    const auto reply = poster->ask(path, observe::kOtlpType, body, kExportLimit, kReplyBytesMax);
+    const auto reply = poster->post(path, observe::kOtlpType, body, kExportLimit, kReplyBytesMax);
     if (!reply) return observe::not_delivered(reply.error().message);
     return observe::delivery_over_http(
         reply->status, reply->headers.find("Retry-After").value_or(""), reply->body);

@@ -14,9 +14,9 @@
 //   novelty   1 - the cosine of its terms with those of the whole text.
 //
 // The time is linear in the text. TextRank, which is quadratic, runs only on the kCandidates
-// sentences with the best sum of the other three measures, which are linear. Of a text over
-// kBytesRead, only that many bytes are read: a quarter of them at each end of the text, the rest in
-// evenly spaced samples between.
+// sentences with the best sum of the other three measures, which are linear. If a text is longer
+// than kBytesRead, only that many bytes are read: a quarter of them at each end of the text, the
+// rest in evenly spaced samples between.
 
 #include <cstddef>
 #include <cstdint>

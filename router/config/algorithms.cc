@@ -12,9 +12,10 @@ namespace {
 constexpr std::string_view kAlgorithmNames =
     "static random router_dc hybrid latency_aware multi_factor automix knn kmeans svm mlp prompt "
     "confidence ratings remom fusion workflows";
-// Names in older files. Since v0.3 outcomes are learnt from globally.
-constexpr auto kRemovedAlgorithms = std::to_array<std::string_view>(
-    {"elo", "rl_driven", "gmtrouter", "session_aware", "bandit", "thompson", "personalization"});
+// Names in older files, and two that choose by a model that the router does not run.
+constexpr auto kOtherAlgorithms = std::to_array<std::string_view>(
+    {"elo", "rl_driven", "gmtrouter", "session_aware", "bandit", "thompson", "personalization",
+     "router_r1", "decision", "hiershrink"});
 
 template <class Names>
 bool has_name(const Names& names, std::string_view name) {
@@ -27,10 +28,10 @@ void read_algorithm_name(Reader& reader, const yaml::Node& node, std::string& ou
   out = scalar->text;
   const std::vector<std::string_view> known = split_words(kAlgorithmNames);
   if (has_name(known, out)) return;
-  if (has_name(kRemovedAlgorithms, out)) {
-    return reader.error(node.line, fmt::format("\"{}\" is no longer an algorithm; "
-                                               "global.router.learning learns from outcomes",
-                                               out));
+  if (has_name(kOtherAlgorithms, out)) {
+    reader.does_without(node.line, fmt::format("\"{}\" is read as static", out));
+    out = "static";
+    return;
   }
   reader.error(node.line, fmt::format("unknown algorithm \"{}\"{}", out, suggestion(out, known)));
 }
@@ -394,6 +395,7 @@ constexpr Key kAlgorithmKeys[] = {
     object(FIELD(Algorithm, kmeans), kMlSelector, "Nearest cluster."),
     object(FIELD(Algorithm, svm), kMlSelector, "Support vector machine."),
     object(FIELD(Algorithm, mlp), kMlSelector, "Small neural network."),
+    unread("decision", "A model that chooses.", "`static` is used"),
     object(FIELD(Algorithm, confidence), kCascade,
            "Models from small to large until one is confident."),
     object(FIELD(Algorithm, ratings), kRatings, "All models side by side."),
@@ -581,8 +583,7 @@ constexpr Key kRouterKeys[] = {
             "If a domain decides, switch reasoning by the uncertainty of the classifier. "
             "Signalbox only."),
     boolean(FIELD_AS("guards_named_models", Config, router.guards_named_models),
-            "Decisions with fast_response and a condition on a jailbreak or pii signal also refuse "
-            "requests that name a model. Default: true. Signalbox only."),
+            "Actions and guards hold for named models, too. Default: true. Signalbox only."),
     object(FIELD_AS("model_selection", Config, router.model_selection), kModelSelection,
            "Defaults of the algorithms of decisions."),
     object(FIELD_AS("learning", Config, router.learning), kLearning,

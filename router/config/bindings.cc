@@ -80,6 +80,7 @@ struct Task {
   std::string_view name, contracts, module;
   ClassifierModel* (*model)(Modules&) = nullptr;
 };
+constexpr std::string_view kReranker = "rag.reranker";
 constexpr std::string_view kLabelDistribution = "label_distribution.v1";
 constexpr Task kTasks[] = {
     {"domain_classifier", kLabelDistribution, "classifier.domain",
@@ -99,7 +100,7 @@ constexpr Task kTasks[] = {
     {"hallucination_explainer", "text_pair_distribution.v1", "hallucination_mitigation.explainer",
      [](Modules& m) { return &m.hallucination_mitigation.explainer; }},
     {"embedding", "embedding.v1", ""},
-    {"rag.reranker", "relevance_scores.v1", ""},
+    {kReranker, "relevance_scores.v1", ""},
 };
 constexpr std::string_view kClassifierPrefix = "classifier.";
 
@@ -164,7 +165,14 @@ class Binder {
       for (const Task& each : kTasks) known.push_back(each.name);
       return fmt::format("no model has this task{}", suggestion(name, known));
     }
-    if (routing != nullptr && !is_everywhere(name, binding))
+    const bool is_shared = routing == nullptr || is_everywhere(name, binding);
+    if (!is_shared && name == kReranker) {
+      reader_.does_without(binding.line,
+                           "has no effect: no routing ranks its documents again, and "
+                           "global.model_catalog.bindings names the model of /v1/rerank");
+      return "";
+    }
+    if (!is_shared)
       return "the routings of a file share one model for each task; expected the same binding in "
              "each, or one in global.model_catalog.bindings";
     if (std::string why = check_contract(*task, binding); !why.empty()) return why;
@@ -255,7 +263,7 @@ class Binder {
                          task.name == "embedding"
                              ? "; global.model_catalog.embeddings.semantic.endpoint calls one"
                              : "");
-    if (task.name == "rag.reranker") {
+    if (task.name == kReranker) {
       config_.system_models.reranker = directory_of(deployment);
       return "";
     }

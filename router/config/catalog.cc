@@ -163,7 +163,7 @@ constexpr Key kSystemModelsKeys[] = {
     string(FIELD(SystemModels, reranker),
            "Directory of the cross-encoder with one label behind `/v1/rerank` and `/rerank`. "
            "Default: none."),
-    unread("safety", "Model of hazards.", kNoSignal),
+    string(FIELD(SystemModels, safety), "Directory of the model of `safety` signals."),
     unread("hazard", "Model of kinds of hazards.", kNoSignal),
     unread("decision_model", "Model that answers questions.", kNoSignal),
 };
@@ -296,7 +296,8 @@ constexpr Key kCatalogKeys[] = {
          "Language models on servers that judge requests.")
         .then<refuse_twice<&ExternalModel::name, ExternalModel>>(),
     named(FIELD(Config, kbs), kKnowledgeBase, "Knowledge bases: labels with examples."),
-    map(FIELD(Config, deployments), kDeployment, "Where models run, by names for bindings."),
+    map(FIELD(Config, deployments), kDeployment,
+        "The places where models run, by names for bindings."),
     map(FIELD(Config, bindings), kBinding,
         "Models by task: `domain_classifier`, `pii_classifier`, `prompt_guard`, "
         "`feedback_detector`, `fact_check_classifier`, `modality_detector`, "

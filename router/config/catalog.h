@@ -73,6 +73,7 @@ struct SystemModels {
   std::string hallucination_detector = "models/mom-halugate-detector";
   std::string hallucination_explainer = "models/mom-halugate-explainer";
   std::string feedback_detector = "models/mmbert32k-feedback-detector-merged";
+  std::string safety = "models/safety";
   std::string reranker = {};  // of the rerank API; this project's own key
 };
 
@@ -203,6 +204,7 @@ struct Modules {
   HallucinationMitigation hallucination_mitigation;
   ClassifierModel feedback_detector;
   ModalityDetection modality_detector;
+  ClassifierModel safety;
 };
 
 }  // namespace signalbox::config

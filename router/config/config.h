@@ -11,7 +11,6 @@
 
 #include "router/config/access.h"
 #include "router/config/catalog.h"
-#include "router/config/listeners.h"
 #include "router/config/providers.h"
 #include "router/config/routing.h"
 #include "router/config/services.h"

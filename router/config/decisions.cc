@@ -89,6 +89,7 @@ constexpr auto kSignalTypes = std::to_array<SignalType>({
      }},
     {"authz", role_names},
     {"jailbreak", [](const Routing& r) { return names_of(r.jailbreak); }},
+    {"safety", [](const Routing& r) { return names_of(r.safety); }},
     {"pii", [](const Routing& r) { return names_of(r.pii); }},
     {"kb", [](const Routing& r) { return names_of(r.kb); }},
     {"conversation", [](const Routing& r) { return names_of(r.conversation); }},
@@ -102,6 +103,12 @@ constexpr auto kSignalTypes = std::to_array<SignalType>({
 });
 
 void unknown_signal_type(Reader& reader, uint32_t line, std::string_view type) {
+  if (is_unbuilt_signal(type)) {
+    return reader.at_key("type", [&] {
+      reader.does_without(line,
+                          "does not match, nor does NOT of it: there are no signals of this type");
+    });
+  }
   std::vector<std::string_view> names;
   for (const SignalType& each : kSignalTypes) names.push_back(each.name);
   reader.at_key("type", [&] {
@@ -258,19 +265,19 @@ constexpr Key kRuleKeys[] = {
 
 // --- decisions ---
 
-void check_model_ref(Reader& reader, const yaml::Node& node, ModelRef& out) {
+void expect_known_model(Reader& reader, const yaml::Node& at, std::string_view name) {
   const Providers& providers = reader.config.providers;
-  if (out.model.empty() || providers.models.empty()) return;
-  const Model* model = providers.find(out.model);
-  if (model == nullptr) {
-    std::vector<std::string_view> known;
-    for (const Model& each : providers.models) known.push_back(each.name);
-    reader.at_key("model", [&] {
-      reader.error(node.find("model")->line,
-                   fmt::format("unknown model \"{}\"{}", out.model, suggestion(out.model, known)));
-    });
-    return;
-  }
+  if (providers.models.empty() || providers.find(name) != nullptr) return;
+  std::vector<std::string_view> known;
+  for (const Model& each : providers.models) known.push_back(each.name);
+  reader.error(at.line, fmt::format("unknown model \"{}\"{}", name, suggestion(name, known)));
+}
+
+void check_model_ref(Reader& reader, const yaml::Node& node, ModelRef& out) {
+  if (out.model.empty()) return;
+  reader.at_key("model", [&] { expect_known_model(reader, *node.find("model"), out.model); });
+  const Model* model = reader.config.providers.find(out.model);
+  if (model == nullptr) return;
   if (out.use_reasoning == true && model->reasoning_family.empty()) {
     reader.at_key("use_reasoning", [&] {
       reader.notice(node.find("use_reasoning")->line,
@@ -322,7 +329,7 @@ constexpr Section kCandidate{kCandidateKeys};
 using ContractReference = OutputContract::Reference;
 
 constexpr Key kContractReferenceKeys[] = {
-    string(FIELD(ContractReference, source), "What the reply refers to."),
+    string(FIELD(ContractReference, source), "The source that the reply refers to."),
     string(FIELD(ContractReference, id_format), "Format of the references."),
 };
 constexpr Section kContractReference{kContractReferenceKeys};
@@ -447,12 +454,45 @@ void check_emits(Reader& reader, const yaml::Node& node, const Decision& decisio
   });
 }
 
+// The destination becomes the first of the models, and the first one that can answer does.
+void apply_action(Reader& reader, const yaml::Node& node, Decision& out) {
+  const std::string& destination = out.action.destination;
+  if (node.find("action") == nullptr || is_idle(*node.find("action"))) return;
+  const yaml::Node& action = *node.find("action");
+  std::string_view missing = given(action, "destination") == nullptr ? "destination" : "";
+  if (given(action, "type") == nullptr) missing = "type";
+  if (!missing.empty()) {
+    return reader.at_key(fmt::format("action.{}", missing), [&] {
+      reader.error(action.line, "missing; expected type: route and a destination");
+    });
+  }
+  if (destination.empty()) return;
+  ModelRef ref;
+  ref.model = destination;
+  reader.at_key("action.destination", [&] { expect_known_model(reader, action, destination); });
+  if (node.find("algorithm") != nullptr) {
+    reader.at_key("algorithm", [&] {
+      reader.notice(node.find("algorithm")->line, "has no effect: action names the model");
+    });
+  }
+  auto& refs = out.model_refs;
+  const auto own = std::ranges::find(refs, destination, &ModelRef::model);
+  if (own != refs.end()) {
+    ref = std::move(*own);
+    refs.erase(own);
+  }
+  refs.insert(refs.begin(), std::move(ref));
+  for (ModelRef& each : refs) each.weight.reset();
+  out.algorithm.type = Algorithm().type;
+}
+
 void check_decision(Reader& reader, const yaml::Node& node, Decision& out) {
   out.line = node.line;
   check_emits(reader, node, out);
   const yaml::Node* written = node.find("algorithm");
   const yaml::Node* type = written == nullptr ? nullptr : written->find("type");
   complete_algorithm(reader.config.router.model_selection, type != nullptr, out.algorithm);
+  apply_action(reader, node, out);
   if (!out.shadow_dispatch) return;
   std::string why;
   if (calls_several(out.algorithm, out.model_refs.size()))
@@ -468,31 +508,29 @@ void check_decision(Reader& reader, const yaml::Node& node, Decision& out) {
   reader.at_key("plugins", [&] { reader.notice(node.find("plugins")->line, why); });
 }
 
-// It is a guard: no request that it concerns may reach another model.
-void refuse_action(Reader& reader, const yaml::Node& node, void*) {
-  if (is_idle(node)) return;
-  reader.error(node.line,
-               "not built; a request that names a model would reach it in spite of the decision. "
-               "The plugin fast_response refuses such requests");
-}
+constexpr Key kRouteActionKeys[] = {
+    word(FIELD(RouteAction, type), "route", "What to do with the request: `route`."),
+    text(FIELD(RouteAction, destination), "One of `providers.models`."),
+};
+constexpr Section kRouteAction{kRouteActionKeys};
 
 constexpr Key kDecisionKeys[] = {
     text(FIELD(Decision, name), "Name in headers, logs and metrics.").required(),
     string(FIELD(Decision, description), "For people."),
     integer(FIELD(Decision, priority), INT32_MIN, INT32_MAX,
-            "Of the decisions that match, the one with the greatest priority wins. Default: 0."),
+            "Among the decisions that match, the one with the greatest priority wins. Default: 0."),
     object(FIELD(Decision, rules), kRule,
            "Condition on signals. Without it the decision always matches."),
     list(FIELD_AS("modelRefs", Decision, model_refs), kModelRef,
          "Models to choose from. Default: `providers.defaults.default_model`."),
     variants<read_plugins>(same<Decision>("plugins"), kPluginForms,
-                           "What to do with the request and the reply."),
+                           "Plugins that check, change or answer the request, or check the reply."),
     list(FIELD(Decision, difficulty), kDifficulty,
          "Reasoning and length of the reply by the difficulty of a request. Signalbox only."),
     object(FIELD(Decision, algorithm), kAlgorithm, "How to choose one of several models."),
     remark("annotations"),
     integer(FIELD(Decision, tier), 0, INT32_MAX,
-            "Of the decisions that match, those with the lowest tier above 0 win."),
+            "Among the decisions that match, those with the lowest tier above 0 win."),
     string(FIELD(Decision, output_contract),
            "Required form of the answer, for the prompts of algorithms that call several models."),
     object(FIELD(Decision, output_contract_spec), kContract,
@@ -504,7 +542,9 @@ constexpr Key kDecisionKeys[] = {
          "Models to try in turn.")
         .not_built("the first of modelRefs is used"),
     list(FIELD(Decision, emits), kEmit, "Directive about retention, at most one."),
-    unbound("action", Kind::kAnything, "Refused, unless it is empty.").with(refuse_action),
+    object(FIELD(Decision, action), kRouteAction,
+           "The model that answers, also if the request names another one. The models of "
+           "`modelRefs` answer if it cannot."),
     removed("modelSelectionAlgorithm", "use algorithm"),
 };
 
@@ -531,7 +571,7 @@ void check_input_signal(Reader& reader, const yaml::Node& node, const ScoreInput
                     input_names(*type, *reader.routing, input.name));
 }
 
-// A member is a signal, or a class of a classifier. What a projection puts out follows later.
+// A member is a signal, or a class of a classifier. Outputs of projections are checked later.
 void check_members(Reader& reader, const yaml::Node& node, const Partition& partition) {
   const auto check = [&](std::string_view key, const std::string& name) {
     if (name.empty()) return;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
 #include <utility>
 
 #include "base/ascii.h"
@@ -218,6 +219,21 @@ void check_target(Reader& reader, const yaml::Node& node, const BackendRef& ref)
       reader.error(
           node.find("api_version")->line,
           fmt::format("expected letters, digits, -, . and _, found \"{}\"", ref.api_version));
+    });
+  }
+}
+
+void check_backend_names(Reader& reader, const yaml::Node& backends, const Model& model) {
+  std::set<std::string_view> seen;
+  const size_t count = std::min(model.backend_refs.size(), backends.items.size());
+  for (size_t i = 0; i < count; ++i) {
+    const std::string& name = model.backend_refs[i].name;
+    if (name.empty() || seen.insert(name).second) continue;
+    reader.at_key(fmt::format("backend_refs[{}].name", i), [&] {
+      reader.notice(backends.items[i].line,
+                    fmt::format("\"{}\" is the name of another backend of this model, so logs and "
+                                "metrics do not distinguish them",
+                                name));
     });
   }
 }

@@ -167,6 +167,12 @@ const KnownProvider* find_provider(std::string_view id) {
   return found == std::end(kKnownProviders) ? nullptr : &*found;
 }
 
+const KnownProvider* find_provider_at(std::string_view address) {
+  if (address.ends_with('/')) address.remove_suffix(1);
+  const auto found = std::ranges::find(kKnownProviders, address, &KnownProvider::base_url);
+  return found == std::end(kKnownProviders) ? nullptr : &*found;
+}
+
 // A wrong name would fail every request.
 std::string name_in_catalog(Reader& reader, const yaml::Node& node, const Model& model) {
   if (model.catalog.empty()) return model.name;

@@ -59,10 +59,12 @@ Inspection read(const Result<yaml::Node>& parsed, std::string_view name,
                   "the file has an older form; `signalbox config migrate` prints it as v0.3");
     const yaml::Node migrated = migrate(reader, root);
     read_root(reader, assigns_models(migrated) ? with_assigned_models(reader, migrated) : migrated);
-  } else if (assigns_models(root)) {
-    read_root(reader, with_assigned_models(reader, root));
   } else {
-    read_root(reader, root);
+    yaml::Node changed;
+    const yaml::Node* current = &root;
+    if (has_early_parts(root)) current = &(changed = with_current_parts(reader, root));
+    if (assigns_models(root)) current = &(changed = with_assigned_models(reader, *current));
+    read_root(reader, *current);
   }
   if (reader.failed()) return {tl::unexpected<Error>(reader.take_errors()), reader.take_notices()};
   reader.config.source = name;

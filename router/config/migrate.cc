@@ -182,10 +182,10 @@ void sort_root(yaml::Node& root) {
 
 void left_out(Reader& reader, const yaml::Entry& entry, std::string_view where,
               std::string_view why) {
-  const auto say = [&] {
+  const auto note = [&] {
     reader.at_key(entry.key, [&] { reader.notice(entry.line, fmt::format("left out: {}", why)); });
   };
-  where.empty() ? say() : reader.at_key(where, say);
+  where.empty() ? note() : reader.at_key(where, note);
 }
 
 bool is_older_form(const yaml::Node& root) {
@@ -238,6 +238,20 @@ yaml::Node* named(yaml::Node* list, std::string_view name) {
   const auto found = std::ranges::find_if(
       list->items, [&](const yaml::Node& each) { return tree::scalar(each, "name") == name; });
   return found == list->items.end() ? nullptr : &*found;
+}
+
+constexpr std::string_view kFamilyOfCard = "reasoning_family_ref";
+
+// The family moves from the card to the model of its name.
+void move_families(yaml::Node& routing, yaml::Node* models) {
+  yaml::Node* cards = child(routing, "modelCards");
+  if (cards == nullptr) return;
+  for (yaml::Node& card : cards->items) {
+    yaml::Node* model = named(models, tree::scalar(card, "name"));
+    if (model == nullptr) continue;
+    tree::copy(card, kFamilyOfCard, *model, "reasoning_family");
+    std::erase_if(card.entries, [](const yaml::Entry& each) { return each.key == kFamilyOfCard; });
+  }
 }
 
 // {model: a, weight: '1', reasoning: {enabled: true, effort: high}} as a reference to a model.
@@ -326,6 +340,35 @@ class Assignments {
 };
 
 }  // namespace
+
+bool has_early_parts(const yaml::Node& root) {
+  const auto has_them = [](const yaml::Node& holder) {
+    const yaml::Node* routing = holder.find("routing");
+    const yaml::Node* cards = routing == nullptr ? nullptr : routing->find("modelCards");
+    return has_refusing_plugins(holder) ||
+           (cards != nullptr && std::ranges::any_of(cards->items, [](const yaml::Node& card) {
+              return card.find(kFamilyOfCard) != nullptr;
+            }));
+  };
+  const yaml::Node* recipes = root.find("recipes");
+  return has_them(root) || (recipes != nullptr && std::ranges::any_of(recipes->items, has_them));
+}
+
+yaml::Node with_current_parts(Reader& reader, yaml::Node root) {
+  yaml::Node* providers = child(root, "providers");
+  yaml::Node* models = providers == nullptr ? nullptr : child(*providers, "models");
+  const auto change = [&](yaml::Node& holder) {
+    if (yaml::Node* routing = child(holder, "routing")) move_families(*routing, models);
+    if (!has_refusing_plugins(holder)) return;
+    reader.notice(holder.line,
+                  "the plugins jailbreak and pii are of older files; each becomes a signal, and a "
+                  "decision that refuses what the signal finds");
+    migrate_refusing_plugins(reader, holder);
+  };
+  change(root);
+  if (yaml::Node* recipes = child(root, "recipes")) std::ranges::for_each(recipes->items, change);
+  return root;
+}
 
 bool assigns_models(const yaml::Node& root) {
   const yaml::Node* entrypoints = root.find("entrypoints");

@@ -17,6 +17,14 @@ bool is_older_form(const yaml::Node& root);
 /// and the path of `reader` is empty.
 yaml::Node migrate(Reader& reader, const yaml::Node& root);
 
+/// True if a v0.3 file has parts that only the first files of v0.3 had: `reasoning_family_ref` of a
+/// card, or a decision with the plugin jailbreak or pii.
+bool has_early_parts(const yaml::Node& root);
+
+/// The file with the family of each model, and with a signal and a decision that refuses for each
+/// of those plugins.
+yaml::Node with_current_parts(Reader& reader, yaml::Node root);
+
 /// True if an entrypoint of the file assigns models to the decisions of its recipe.
 bool assigns_models(const yaml::Node& root);
 
@@ -35,6 +43,11 @@ void migrate_models(Reader& reader, const yaml::Node& old, yaml::Node& out);
 /// each; its `prompt_guard` to a decision that refuses; and the plugins jailbreak and pii of
 /// decisions to signals and decisions that refuse.
 void migrate_decisions(Reader& reader, const yaml::Node& old, yaml::Node& out);
+
+/// True if a decision below `holder`, the file or a recipe, has the plugin jailbreak or pii.
+bool has_refusing_plugins(const yaml::Node& holder);
+/// Converts these plugins in place, as migrate_decisions() does.
+void migrate_refusing_plugins(Reader& reader, yaml::Node& holder);
 
 /// Gives a notice that a key of the older file is left out.
 void left_out(Reader& reader, const yaml::Entry& entry, std::string_view where,

@@ -63,6 +63,10 @@ yaml::Node& list_at(yaml::Node& out, std::string_view path, uint32_t line) {
   return list;
 }
 
+bool is_refusing(std::string_view type) {
+  return type == "jailbreak" || type == "pii";
+}
+
 class Decisions {
  public:
   Decisions(Reader& reader, const yaml::Node& old, yaml::Node& out)
@@ -81,11 +85,21 @@ class Decisions {
     } else {
       refuse_by_plugins();
     }
+    add_refusals();
+  }
+
+  // Converts only the plugins that refused requests.
+  void run_for_plugins() {
+    refuse_by_plugins();
+    add_refusals();
+  }
+
+ private:
+  void add_refusals() {
     for (yaml::Node& refusal : refusals_)
       list_at(out_, "routing.decisions", refusal.line).items.push_back(std::move(refusal));
   }
 
- private:
   // --- categories ---
 
   void add_category(const yaml::Node& category, size_t index, bool with_decision) {
@@ -265,7 +279,7 @@ class Decisions {
     std::vector<yaml::Node> kept;
     for (yaml::Node& each : plugins.items) {
       const std::string_view type = tree::scalar(each, "type");
-      if (type == "jailbreak" || type == "pii") {
+      if (is_refusing(type)) {
         refuse_in_decision(decision, type, each, priority);
       } else {
         kept.push_back(std::move(each));
@@ -328,6 +342,23 @@ class Decisions {
 
 void migrate_decisions(Reader& reader, const yaml::Node& old, yaml::Node& out) {
   Decisions(reader, old, out).run();
+}
+
+bool has_refusing_plugins(const yaml::Node& holder) {
+  const yaml::Node* routing = holder.find("routing");
+  const yaml::Node* decisions = routing == nullptr ? nullptr : routing->find("decisions");
+  if (decisions == nullptr) return false;
+  return std::ranges::any_of(decisions->items, [](const yaml::Node& decision) {
+    const yaml::Node* plugins = decision.find("plugins");
+    return plugins != nullptr && std::ranges::any_of(plugins->items, [](const yaml::Node& each) {
+             return is_refusing(tree::scalar(each, "type"));
+           });
+  });
+}
+
+void migrate_refusing_plugins(Reader& reader, yaml::Node& holder) {
+  const yaml::Node old = holder;
+  Decisions(reader, old, holder).run_for_plugins();
 }
 
 }  // namespace signalbox::config

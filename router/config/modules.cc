@@ -362,6 +362,12 @@ constexpr Key kComplexityModuleKeys[] = {
 };
 constexpr Section kComplexityModule{kComplexityModuleKeys};
 
+constexpr Key kSafetyModuleKeys[] = {
+    object(FIELD(Modules, safety), kPlainClassifier, "Model with the classes `safe` and `unsafe`."),
+    unread("hazard", "Model of kinds of hazards.", "signals match by the class `unsafe` alone"),
+};
+constexpr Section kSafetyModule{kSafetyModuleKeys};
+
 constexpr Key kModulesKeys[] = {
     object(FIELD(Modules, prompt_compression), kPromptCompression,
            "Shorter texts for signals that run models."),
@@ -372,7 +378,7 @@ constexpr Key kModulesKeys[] = {
            "Replies that the context does not support."),
     object(FIELD(Modules, feedback_detector), kFeedback, "The user's opinion of an answer."),
     object(FIELD(Modules, modality_detector), kModalityDetection, "Text or image."),
-    unread("safety", "Models of hazards.", "no signal here uses them"),
+    object(same<Modules>("safety"), kSafetyModule, "Risky content."),
 };
 
 constexpr std::string_view kModulesPath = "global.model_catalog.modules.";

@@ -24,20 +24,10 @@ bool is_given(const Variant& form, const Decision& decision) {
                                         form.configuration.offset);
 }
 
-// Plugins of older files that have become signals.
-std::string_view instead_of(std::string_view type) {
-  if (type == "jailbreak")
-    return "it is a signal of routing.signals.jailbreak, and a decision with a condition on it and "
-           "the plugin fast_response refuses the requests";
-  if (type == "pii")
-    return "it is a signal of routing.signals.pii, and a decision with a condition on it and the "
-           "plugin fast_response refuses the requests";
-  return "";
-}
-
 // Plugins that change no answer, so that a decision may go without them.
 std::string_view without(std::string_view type) {
   if (type == "context_dedup") return "turns that a request has twice are sent twice";
+  if (type == "history_reset") return "the whole conversation is sent";
   if (type == "decision_diagnostics") return "Envoy's filters get no summary of the decision";
   if (type == "provider_prompt_cache")
     return "the plugin prompt_cache sets marks for a prompt cache";
@@ -64,8 +54,6 @@ constexpr Section kPluginText{kPluginTextKeys};
 void unknown_plugin(Reader& reader, uint32_t line, const PluginText& plugin) {
   const std::string& type = plugin.type;
   reader.at_key("type", [&] {
-    if (const std::string_view instead = instead_of(type); !instead.empty())
-      return reader.error(line, fmt::format("\"{}\" is no longer a plugin; {}", type, instead));
     const bool is_off = plugin.configuration != nullptr && is_switched_off(*plugin.configuration);
     if (const std::string_view consequence = without(type); !consequence.empty()) {
       if (!is_off)

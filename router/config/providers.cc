@@ -20,6 +20,7 @@ struct BackendText {
   std::string endpoint;
   std::string base_url;
   bool https = false;
+  bool forwards_authorization = false;
 };
 
 void check_known_type(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
@@ -51,12 +52,16 @@ Result<Endpoint> address_of(const BackendText& backend) {
   return parse_base_url(fmt::format("{}://{}", backend.https ? "https" : "http", endpoint));
 }
 
-// Gives a backend without an address that of its provider.
+// Gives a backend without an address that of its provider. The path of chats belongs to the
+// address, whoever wrote it.
 void set_provider(const yaml::Node& node, BackendText& out) {
-  const KnownProvider* known = find_provider(out.ref.provider);
-  if (known == nullptr || out.ref.type == "echo") return;
-  if (node.find("endpoint") != nullptr || node.find("base_url") != nullptr) return;
-  out.base_url = known->base_url;
+  if (out.ref.type == "echo") return;
+  const bool is_written = node.find("endpoint") != nullptr || node.find("base_url") != nullptr;
+  const KnownProvider* known =
+      is_written ? find_provider_at(out.base_url.empty() ? out.endpoint : out.base_url)
+                 : find_provider(out.ref.provider);
+  if (known == nullptr) return;
+  if (!is_written) out.base_url = known->base_url;
   if (out.ref.chat_path.empty()) out.ref.chat_path = known->chat_path;
 }
 
@@ -78,6 +83,10 @@ void set_address(Reader& reader, const yaml::Node& node, BackendText& out) {
 
 void check_backend(Reader& reader, const yaml::Node& node, BackendText& out) {
   set_provider(node, out);
+  if (out.forwards_authorization) {
+    out.ref.api_key.clear();
+    out.ref.api_key_env.clear();
+  }
   check_known_type(reader, node, out.ref);
   check_headers(reader, node, out.ref);
   check_target(reader, node, out.ref);
@@ -118,6 +127,9 @@ constexpr Key kBackendKeys[] = {
          "Header that carries the API key. Default: `Authorization`."),
     string(FIELD_AS("auth_prefix", BackendText, ref.auth_prefix),
            "Word in front of the API key. Default: `Bearer`."),
+    boolean(FIELD_AS("forward_authorization_header", BackendText, forwards_authorization),
+            "Send the client's own key in place of the backend's, unless the client's is for "
+            "`global.access`."),
     string(FIELD_AS("provider", BackendText, ref.provider),
            "Provider, whose address is used if the file has none: `openai`, `anthropic`, "
            "`gemini`, `mistral`, `deepseek`, `xai`, `openrouter`, `groq`, `together`, `moonshot`, "
@@ -388,6 +400,7 @@ void check_model(Reader& reader, const yaml::Node& node, Model& out) {
       reader.error(backends->line, "expected at least one backend, found none");
     });
   }
+  if (backends != nullptr) check_backend_names(reader, *backends, out);
 }
 
 constexpr Key kPricingKeys[] = {

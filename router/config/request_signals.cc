@@ -118,7 +118,8 @@ constexpr Choice kStructureSources[] = {{"regex", StructureSource::Type::kRegex}
                                         {"text_bytes", StructureSource::Type::kTextBytes}};
 
 constexpr Key kStructureSourceKeys[] = {
-    choice(FIELD(StructureSource, type), kStructureSources, "What to look for in the text.")
+    choice(FIELD(StructureSource, type), kStructureSources,
+           "The kind of content that is searched for in the text.")
         .required(),
     text(FIELD(StructureSource, pattern), "The pattern, for type `regex`."),
     texts(FIELD(StructureSource, keywords), "The words, for type `keyword_set`."),
@@ -136,7 +137,7 @@ constexpr Choice kStructureFeatures[] = {{"count", StructureFeature::Type::kCoun
                                          {"density", StructureFeature::Type::kDensity}};
 
 constexpr Key kStructureFeatureKeys[] = {
-    choice(FIELD(StructureFeature, type), kStructureFeatures, "What to measure.").required(),
+    choice(FIELD(StructureFeature, type), kStructureFeatures, "The kind of measure.").required(),
     object(FIELD(StructureFeature, source), kStructureSource, "The part of the text to measure.")
         .required(),
 };
@@ -178,7 +179,8 @@ constexpr Choice kConversationFeatures[] = {{"count", ConversationFeature::Type:
                                             {"exists", ConversationFeature::Type::kExists}};
 
 constexpr Key kConversationFeatureKeys[] = {
-    choice(FIELD(ConversationFeature, type), kConversationFeatures, "What to measure.").required(),
+    choice(FIELD(ConversationFeature, type), kConversationFeatures, "The kind of measure.")
+        .required(),
     object(FIELD(ConversationFeature, source), kConversationSource,
            "The part of the request to measure.")
         .required(),

@@ -236,37 +236,48 @@ bool is_painter(const Routing& routing, const std::string& model) {
   });
 }
 
+// The first model of the decision that the router itself calls, although only Envoy has its
+// address; null if there is none. `loops`: the decision calls several models. `writes`: it answers
+// with a text and an image.
+const ModelRef* find_model_of_envoy(const Config& config, const Routing& routing,
+                                    const Decision& decision, bool loops, bool writes) {
+  for (const ModelRef& ref : decision.model_refs) {
+    const Model* model = config.providers.find(ref.model);
+    const bool is_called = loops || (writes && !is_painter(routing, ref.model));
+    if (is_called && model != nullptr && is_envoys(*model)) return &ref;
+  }
+  return nullptr;
+}
+
 // A notice names the decisions whose calls the router makes itself even for requests from Envoy,
 // because Envoy may reach a model that the router does not reach. Without an address it is an
 // error.
+void check_direct_call(Reader& reader, const Config& config, const Routing& routing,
+                       const Decision& decision) {
+  const bool draws = decision.image_gen && decision.image_gen->enabled;
+  const bool loops = calls_several(decision.algorithm, decision.model_refs.size());
+  if (decision.fast_response || (!draws && !loops)) return;
+  const bool writes = draws && may_want_text_and_image(decision.rules);
+  if (const ModelRef* ref = find_model_of_envoy(config, routing, decision, loops, writes))
+    reader.error(decision.line, fmt::format("decision \"{}\": the router itself calls the model "
+                                            "\"{}\"; expected backend_refs of this model",
+                                            decision.name, ref->model));
+  const std::string_view called = !draws ? "its models at their backend_refs"
+                                  : loops
+                                      ? "the image server and its models"
+                                      : "the image server, and its model for a text with an image";
+  reader.notice(decision.line,
+                fmt::format("decision \"{}\": for requests from Envoy, too, the router itself "
+                            "calls {}; the router must reach these addresses, and Envoy must "
+                            "wait for the answer (docs/envoy.md)",
+                            decision.name, called));
+}
+
 void check_direct_calls(Reader& reader, const Config& config) {
   if (!config.ext_proc.enabled) return;
   for (const Routing* routing : routings_of(config)) {
-    for (const Decision& decision : routing->decisions) {
-      const bool draws = decision.image_gen && decision.image_gen->enabled;
-      const bool loops = calls_several(decision.algorithm, decision.model_refs.size());
-      if (decision.fast_response || (!draws && !loops)) continue;
-      const bool writes = draws && may_want_text_and_image(decision.rules);
-      for (const ModelRef& ref : decision.model_refs) {
-        const Model* model = config.providers.find(ref.model);
-        const bool is_called = loops || (writes && !is_painter(*routing, ref.model));
-        if (!is_called || model == nullptr || !is_envoys(*model)) continue;
-        reader.error(decision.line,
-                     fmt::format("decision \"{}\": the router itself calls the model "
-                                 "\"{}\"; expected backend_refs of this model",
-                                 decision.name, ref.model));
-        break;
-      }
-      const std::string_view called = !draws  ? "its models at their backend_refs"
-                                      : loops ? "the image server and its models"
-                                              : "the image server, and its model for a text with "
-                                                "an image";
-      reader.notice(decision.line,
-                    fmt::format("decision \"{}\": for requests from Envoy, too, the router itself "
-                                "calls {}; the router must reach these addresses, and Envoy must "
-                                "wait for the answer (docs/envoy.md)",
-                                decision.name, called));
-    }
+    for (const Decision& decision : routing->decisions)
+      check_direct_call(reader, config, *routing, decision);
   }
 }
 
@@ -393,14 +404,15 @@ constexpr Key kListenerKeys[] = {
 constexpr Section kListener{kListenerKeys, checked<check_listener>};
 
 constexpr Key kGlobalKeys[] = {
-    object(FIELD(Config, access), kClientAccess, "Who may send requests. Signalbox only."),
+    object(FIELD(Config, access), kClientAccess,
+           "The clients that may send requests. Signalbox only."),
     object(FIELD(Config, spending), kSpending,
            "Counts what requests spend, and limits it. Signalbox only."),
     object(FIELD_AS("api", Config, apis), kClientApis,
            "Requests of one API for servers of another. Signalbox only."),
     object(same<Config>("router"), kRouter, "The router itself."),
     object(same<Config>("services"), kServices, "Ports and services of the process."),
-    object(same<Config>("stores"), kStores, "What is kept between requests."),
+    object(same<Config>("stores"), kStores, "The data that is kept between requests."),
     object(same<Config>("integrations"), kIntegrations, "Tools and other services."),
     object(same<Config>("model_catalog"), kCatalog, "Models that classify requests."),
     removed("modules", "use global.model_catalog.modules"),
@@ -415,7 +427,7 @@ constexpr Key kRootKeys[] = {
     object(FIELD(Config, providers), kProviders, "The models that answer requests.").required(),
     // Before routing, which overrides its strategy.
     object(same<Config>("global"), kGlobal, "The process and its own models."),
-    object(FIELD(Config, routing), kRouting, "Which model answers which request.")
+    object(FIELD(Config, routing), kRouting, "The choice of a model for each request.")
         .read_by<read_routing>(),
     list(FIELD(Config, entrypoints), kEntrypoint, "Model names that select a recipe."),
     named(FIELD(Config, recipes), kRecipe, "Further routings."),

@@ -1,4 +1,4 @@
-// `routing`, `recipes` and `entrypoints`: the routing of the file and further ones.
+// `routing` and `recipes`: the routing of the file and further ones.
 
 #include <algorithm>
 #include <array>
@@ -206,7 +206,8 @@ constexpr Key kRoutingKeys[] = {
     // Before signals, because a signal may have its model from here.
     map(FIELD(Routing, model_bindings), kBinding,
         "Models of classifiers by task; every routing has the same model for a task."),
-    object(same<Routing>("signals"), kSignals, "What to find out about a request."),
+    object(same<Routing>("signals"), kSignals,
+           "The facts about a request on which decisions depend."),
     object(FIELD(Routing, projections), kProjections, "Signals derived from others."),
     named(FIELD(Routing, decisions), kDecision, "Models and plugins for the requests that match."),
     unread("candidate_requirements", "Demands on models.",
@@ -222,15 +223,6 @@ constexpr Key kRecipeKeys[] = {
     text(FIELD(Recipe, name), "Name for entrypoints.").required(),
     string(FIELD(Recipe, description), "For people."),
     object(FIELD(Recipe, routing), kRouting, "The routing of the recipe.").read_by<read_routing>(),
-};
-
-constexpr Key kEntrypointKeys[] = {
-    texts(FIELD(Entrypoint, model_names), "Model names of requests that use the recipe.")
-        .required(),
-    text(FIELD(Entrypoint, recipe), "One of `recipes`, or `default`.").required(),
-    unbound("assignments", Kind::kRemark,
-            "Names of the recipe's decisions, each with `models`, which has the form of "
-            "`modelRefs`: the decisions use these models."),
 };
 
 // --- records ---
@@ -256,7 +248,8 @@ void apply_data_policy(Reader& reader, const yaml::Node& node, Routing& routing)
 // --- guards ---
 
 bool is_guard_signal(const Rule& rule) {
-  return rule.op == Rule::Operator::kLeaf && (rule.type == "jailbreak" || rule.type == "pii");
+  return rule.op == Rule::Operator::kLeaf &&
+         (rule.type == "jailbreak" || rule.type == "pii" || rule.type == "safety");
 }
 
 bool reads_guard(const Rule& rule) {
@@ -327,6 +320,10 @@ std::vector<const Decision*> decisions_above(const Decision& guard, const Routin
   return above;
 }
 
+std::string_view verb_of(const Decision& guard) {
+  return guard.fast_response ? "refuse" : "route";
+}
+
 std::string outranked(const Decision& guard, std::span<const Decision* const> above,
                       const Routing& routing) {
   const bool is_tiered = guard.tier > 0 || std::ranges::any_of(above, [](const Decision* other) {
@@ -338,9 +335,9 @@ std::string outranked(const Decision& guard, std::span<const Decision* const> ab
                                  : fmt::format("\" or {}, because each of them",
                                                counted(above.size() - 1, "other decision"));
   return fmt::format(
-      "the guard \"{}\" does not refuse a request that also matches \"{}{} can rank above it; give "
+      "the guard \"{}\" does not {} a request that also matches \"{}{} can rank above it; give "
       "the guard {}",
-      guard.name, above.front()->name, others,
+      guard.name, verb_of(guard), above.front()->name, others,
       priority_helps ? "the highest priority" : "a lower tier than that of every other decision");
 }
 
@@ -352,7 +349,7 @@ void note_outranked_guards(Reader& reader, const Routing& routing) {
   size_t comparisons = 0;
   for (size_t i = 0; i < routing.decisions.size(); ++i) {
     const Decision& guard = routing.decisions[i];
-    if (!is_guard(guard)) continue;
+    if (!binds_named_models(guard) || !reads_guard(guard.rules)) continue;
     comparisons += size_of(guard.rules) * all;
     const bool is_long = comparisons > kComparisonsMax;
     const std::vector<const Decision*> above =
@@ -376,6 +373,51 @@ bool reads_signal(const Rule& rule, std::string_view type, std::string_view name
                              [&](const Rule& each) { return reads_signal(each, type, name); });
 }
 
+// The same file leads to other decisions in the Semantic Router. Guards may have a tier of their
+// own, because no other decision should rank above them.
+void note_mixed_tiers(Reader& reader, const Routing& routing) {
+  const auto has_tier = [](const Decision& each) { return each.tier > 0; };
+  const auto& all = routing.decisions;
+  const auto untiered = std::ranges::find_if_not(all, has_tier);
+  const bool is_mixed = std::ranges::any_of(
+      all, [](const Decision& each) { return each.tier > 0 && !each.fast_response; });
+  if (untiered == all.end() || !is_mixed) return;
+  reader.at_key(fmt::format("decisions[{}]", untiered - all.begin()), [&] {
+    reader.does_without(
+        untiered->line,
+        "without a tier it ranks below the decisions that have one; in the Semantic "
+        "Router it ranks above them");
+  });
+}
+
+bool reads_unbuilt(const Rule& rule, const Routing& routing) {
+  if (is_unbuilt_signal(rule.type)) return true;
+  if (rule.type == "projection") {
+    return std::ranges::any_of(routing.projections.scores, [](const Score& score) {
+      return std::ranges::any_of(score.inputs, is_unbuilt_signal, &ScoreInput::type);
+    });
+  }
+  return std::ranges::any_of(rule.conditions,
+                             [&](const Rule& each) { return reads_unbuilt(each, routing); });
+}
+
+// Such a decision would let pass what it is to keep away.
+void refuse_unbuilt_guards(Reader& reader, const Routing& routing) {
+  for (size_t i = 0; i < routing.decisions.size(); ++i) {
+    const Decision& guard = routing.decisions[i];
+    const bool keeps_away = guard.fast_response || binds_named_models(guard);
+    if (!keeps_away || guard.rules.must_be_known() || !reads_unbuilt(guard.rules, routing))
+      continue;
+    reader.at_key(fmt::format("decisions[{}].rules", i), [&] {
+      reader.error(
+          guard.line,
+          fmt::format("the decision \"{}\" would {} nothing, because a signal of its rules "
+                      "is of a type that is not built",
+                      guard.name, verb_of(guard)));
+    });
+  }
+}
+
 // A model that the file switches off is not an error, and its guards match nothing.
 void note_guards_without_model(Reader& reader, const Routing& routing) {
   if (reader.config.modules.prompt_guard.enabled) return;
@@ -383,14 +425,14 @@ void note_guards_without_model(Reader& reader, const Routing& routing) {
     if (signal.method != JailbreakSignal::Method::kClassifier) continue;
     for (size_t i = 0; i < routing.decisions.size(); ++i) {
       const Decision& guard = routing.decisions[i];
-      if (!is_guard(guard) || !reads_signal(guard.rules, "jailbreak", signal.name)) continue;
+      if (!binds_named_models(guard) || !reads_signal(guard.rules, "jailbreak", signal.name))
+        continue;
       reader.at_key(fmt::format("decisions[{}]", i), [&] {
-        reader.notice(
-            guard.line,
-            fmt::format("the guard \"{}\" refuses nothing by the jailbreak signal \"{}\", "
-                        "because global.model_catalog.modules.prompt_guard.enabled is "
-                        "false",
-                        guard.name, signal.name));
+        reader.notice(guard.line,
+                      fmt::format("the guard \"{}\" {}s nothing by the jailbreak signal \"{}\", "
+                                  "because global.model_catalog.modules.prompt_guard.enabled is "
+                                  "false",
+                                  guard.name, verb_of(guard), signal.name));
       });
     }
   }
@@ -402,51 +444,32 @@ int32_t tier_of(const Decision& decision) {
   return decision.tier > 0 ? decision.tier : kNoTier;
 }
 
+bool is_unbuilt_signal(std::string_view type) {
+  constexpr auto kTypes =
+      std::to_array<std::string_view>({"decision", "session", "session_metric", "random"});
+  return std::ranges::find(kTypes, type) != kTypes.end();
+}
+
 bool is_guard(const Decision& decision) {
   return decision.fast_response && reads_guard(decision.rules);
 }
 
+bool binds_named_models(const Decision& decision) {
+  return is_guard(decision) || !decision.action.destination.empty();
+}
+
 constinit const Section kRouting{kRoutingKeys};
 constinit const Section kRecipe{kRecipeKeys};
-constinit const Section kEntrypoint{kEntrypointKeys};
 
 void read_routing(Reader& reader, const yaml::Node& node, Routing& out) {
   reader.routing = &out;
   read_section(reader, node, kRouting, &out);
   reader.routing = nullptr;
   apply_data_policy(reader, node, out);
+  note_mixed_tiers(reader, out);
+  refuse_unbuilt_guards(reader, out);
   note_outranked_guards(reader, out);
   note_guards_without_model(reader, out);
-}
-
-void check_entrypoints(Reader& reader, const yaml::Node& node, const Config& config) {
-  std::vector<std::string_view> known{kDefaultRecipe};
-  for (const Recipe& recipe : config.recipes) known.push_back(recipe.name);
-  std::map<std::string_view, uint32_t> taken;  // the line; 0 for a model
-  for (const Model& model : config.providers.models) taken.emplace(model.name, 0);
-  for (size_t i = 0; i < config.entrypoints.size(); ++i) {
-    const Entrypoint& entrypoint = config.entrypoints[i];
-    const yaml::Node& at = node.find("entrypoints")->items[i];
-    const auto error = [&](std::string_view key, uint32_t line, const std::string& message) {
-      reader.at_key(fmt::format("entrypoints[{}].{}", i, key),
-                    [&] { reader.error(line, message); });
-    };
-    const std::string& name = entrypoint.recipe;
-    if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end()) {
-      error("recipe", at.find("recipe")->line,
-            fmt::format("unknown recipe \"{}\"{}", name, suggestion(name, known)));
-    }
-    const yaml::Node* names = at.find("model_names");
-    for (const std::string& model : entrypoint.model_names) {
-      const auto [other, is_new] = taken.emplace(model, names->line);
-      if (is_new) continue;
-      const uint32_t line = other->second;
-      error("model_names", names->line,
-            line == 0
-                ? fmt::format("\"{}\" is one of providers.models; expected another name", model)
-                : fmt::format("\"{}\" is already used on line {}", model, line));
-    }
-  }
 }
 
 void check_recipes(Reader& reader, const yaml::Node& node, const Config& config) {

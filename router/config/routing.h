@@ -3,6 +3,7 @@
 // one in each recipe.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -111,6 +112,12 @@ struct Emit {
   Retention retention;
 };
 
+/// The model that answers the requests of a decision, also those that name another model.
+struct RouteAction {
+  std::string type;         // route
+  std::string destination;  // one of providers.models; "": no action
+};
+
 struct Decision : Plugins {
   std::string name;
   std::string description;
@@ -119,7 +126,8 @@ struct Decision : Plugins {
   std::string output_contract;
   std::optional<OutputContract> output_contract_spec;
   Rule rules;  // default: an empty AND, which always matches, with confidence 0
-  std::vector<ModelRef> model_refs;
+  std::vector<ModelRef> model_refs;  // begins with the destination of the action
+  RouteAction action;
   std::vector<DifficultyCase> difficulty;  // the first match applies
   Algorithm algorithm;
   Adaptations adaptations;
@@ -134,13 +142,21 @@ struct Decision : Plugins {
 /// The decision's requirements for everything that keeps its answers; null: none.
 const Emit::Retention* retention_of(const Decision& decision);
 
+/// True for types of signals that files of the Semantic Router have and this router does not. Their
+/// signals are unavailable.
+bool is_unbuilt_signal(std::string_view type);
+
 /// Ranks below every tier.
 inline constexpr int32_t kNoTier = INT32_MAX;
 int32_t tier_of(const Decision& decision);
 
-/// True for a decision that refuses requests (its plugin is fast_response) because of an attack or
-/// personal data.
+/// True for a decision that refuses requests (its plugin is fast_response) because of an attack,
+/// risky content or personal data.
 bool is_guard(const Decision& decision);
+
+/// True if the decision may change the model of a request that names one: a guard, or a decision
+/// with an action.
+bool binds_named_models(const Decision& decision);
 
 /// The types of a decision's plugins.
 std::vector<std::string_view> plugin_names(const Decision& decision);
@@ -230,6 +246,7 @@ struct Routing {
   std::vector<ClassSignal> modality;
   std::vector<RoleBinding> role_bindings;
   std::vector<JailbreakSignal> jailbreak;
+  std::vector<JailbreakSignal> safety;  // of another model, and of the method kClassifier
   std::vector<PiiSignal> pii;
   std::vector<KbSignal> kb;
   std::vector<ConversationSignal> conversation;
@@ -258,9 +275,40 @@ struct Recipe {
   Routing routing;
 };
 
+/// The requests that a rule of an entrypoint is for: those with its path and all of its headers.
+struct EntrypointMatch {
+  struct Path {
+    enum class Type { kExact, kPrefix };  // a prefix ends at a slash of the path
+    Type type = Type::kExact;
+    std::string value;  // "": any path
+  };
+  struct Header {
+    std::string name, type, value;
+  };
+  Path path;
+  std::vector<Header> headers;
+};
+
+struct EntrypointRule {
+  std::string name;
+  std::vector<EntrypointMatch> matches;  // one of them suffices; none: all requests
+  std::string recipe;
+};
+
 struct Entrypoint {
   std::vector<std::string> model_names;
-  std::string recipe;  // or kDefaultRecipe
+  std::string recipe;                 // or kDefaultRecipe; "": a rule chooses
+  std::vector<EntrypointRule> rules;  // of those that match, the narrowest one wins
 };
+
+using FieldLookup = std::function<std::optional<std::string_view>(std::string_view name)>;
+
+/// The recipe of a request; "" if no rule of the entrypoint matches. `header` returns the path of
+/// the request under the name ":path".
+std::string_view recipe_of(const Entrypoint& entrypoint, const FieldLookup& header);
+/// True if the headers of a client match a rule of the entrypoint, whatever path it requests.
+bool is_open_to(const Entrypoint& entrypoint, const FieldLookup& header);
+/// The recipes that the entrypoint may lead to.
+std::vector<std::string_view> recipes_of(const Entrypoint& entrypoint);
 
 }  // namespace signalbox::config

@@ -28,6 +28,8 @@ struct KnownProvider {
   std::string_view publisher;
 };
 const KnownProvider* find_provider(std::string_view id);
+/// Finds a provider by its address, with or without a slash at the end.
+const KnownProvider* find_provider_at(std::string_view address);
 /// The name at its servers of a model without `provider_model_id`: its own, or that of the model of
 /// the Semantic Router's catalogue. Reports a name that is not known. The reader is at the model.
 std::string name_in_catalog(Reader& reader, const yaml::Node& node, const Model& model);
@@ -39,6 +41,8 @@ void check_catalog(Reader& reader, const yaml::Node& node, std::string& catalog)
 /// reader is at the backend.
 void check_headers(Reader& reader, const yaml::Node& node, const BackendRef& ref);
 void check_target(Reader& reader, const yaml::Node& node, const BackendRef& ref);
+/// Reports two backends of a model that have one name. `backends` is their list in the file.
+void check_backend_names(Reader& reader, const yaml::Node& backends, const Model& model);
 
 // services.cc
 extern const Section kClientApis;
@@ -110,15 +114,17 @@ bool is_bound(const Config& config, const Routing* routing, std::string_view cla
 /// Gives each task the model that a binding names. Reports bindings that cannot be kept.
 void apply_bindings(Reader& reader, Config& config);
 
+// entrypoints.cc
+extern const Section kEntrypoint;
+/// Checks that each entrypoint leads to a recipe of the file, under a name that is not taken.
+void check_entrypoints(Reader& reader, const yaml::Node& node, const Config& config);
+
 // routing.cc
 extern const Section kRouting;
 extern const Section kRecipe;
-extern const Section kEntrypoint;
 extern const std::array<Choice, 3> kStrategies;
 /// Sets reader.routing while a routing is read, so that conditions find its signals.
 void read_routing(Reader& reader, const yaml::Node& node, Routing& out);
-/// Checks that each entrypoint leads to a recipe of the file, under a name that is not taken.
-void check_entrypoints(Reader& reader, const yaml::Node& node, const Config& config);
 /// Checks that no recipe has the name of the routing at the top of the file, if there is one.
 void check_recipes(Reader& reader, const yaml::Node& node, const Config& config);
 

@@ -238,6 +238,35 @@ constexpr Key kJailbreakKeys[] = {
 };
 constexpr Section kJailbreak{kJailbreakKeys, checked<check_jailbreak>};
 
+void take_no_server(Reader& reader, const yaml::Node& node, void*) {
+  if (is_idle(node)) return;
+  reader.error(node.line,
+               "a server for safety signals is not built; global.model_catalog.system.safety names "
+               "the directory of their model");
+}
+
+void expect_unsafe(Reader& reader, const yaml::Node& node, void*) {
+  std::vector<std::string> labels;
+  read_texts(reader, node, labels);
+  if (labels == std::vector<std::string>{"unsafe"}) return;
+  reader.error(node.line, "expected [unsafe], because no other class counts here");
+}
+
+constexpr Key kSafetyKeys[] = {
+    signal_name<JailbreakSignal>(),
+    signal_description<JailbreakSignal>(),
+    share(FIELD(JailbreakSignal, threshold),
+          "Least probability of the class `unsafe` that matches. Default: 0.5."),
+    boolean(FIELD(JailbreakSignal, include_history), "Examine earlier turns, too. Signalbox only."),
+    unbound("model", Kind::kAnything, "Refused: a model on a server.").with(take_no_server),
+    unbound("labels", Kind::kRemark, "Classes of the model, which names them itself."),
+    unbound("unsafe_labels", Kind::kAnything, "Classes that count: `[unsafe]`.")
+        .with(expect_unsafe),
+    unread("hazard", "Kinds of hazards that count.",
+           "every kind counts: the signal matches if the whole is unsafe"),
+};
+constexpr Section kSafety{kSafetyKeys};
+
 // A signal that examines replies must not become a guard of requests.
 void leave_out_replies(Reader& reader, const yaml::Node& node, std::vector<JailbreakSignal>& out) {
   const auto is_of_replies = [](const JailbreakSignal& each) {
@@ -332,8 +361,7 @@ void note_facts_off(Reader& reader, const yaml::Node& node, std::vector<AgenticF
 
 constexpr std::string_view kByPlugin = "the plugin of this name checks replies by its own keys";
 constexpr std::string_view kNoSuchSignal =
-    "there are no signals of this type; a condition or an input of a projection on one is an "
-    "error";
+    "there are no signals of this type; conditions on them do not match, nor does NOT of them";
 
 constexpr Key kSignalsKeys[] = {
     named(FIELD(Routing, keywords), kKeyword, "Words that must or must not occur."),
@@ -355,6 +383,8 @@ constexpr Key kSignalsKeys[] = {
     named(FIELD(Routing, role_bindings), kRoleBinding, "Roles of users and groups."),
     named(FIELD(Routing, jailbreak), kJailbreak, "Attempts to override instructions.")
         .then<leave_out_replies>(),
+    named(FIELD(Routing, safety), kSafety,
+          "Risky content, by a model of the classes `safe` and `unsafe`."),
     named(FIELD(Routing, pii), kPii, "Personal data."),
     named(FIELD(Routing, kb), kKb, "Similarity to a knowledge base of examples."),
     named(FIELD(Routing, conversation), kConversation, "Turns, tools and images."),
@@ -362,7 +392,8 @@ constexpr Key kSignalsKeys[] = {
     named(FIELD(Routing, metadata), kMetadata, "Metadata of the request."),
     named(FIELD(Routing, input_modality), kInputModality, "Kinds of parts of the user's messages."),
     named(FIELD(Routing, actions), kClass,
-          "What the user wants: `generate`, `explain`, `fix`, `refactor`, `test` or `other`.")
+          "The action that the user wants: `generate`, `explain`, `fix`, `refactor`, `test` or "
+          "`other`.")
         .then<check_classes<kActions>>(),
     named(FIELD(Routing, agentic_facts), kAgenticFact,
           "Facts about the agent behind the request (`global.router.agentic_facts`).")
@@ -372,10 +403,11 @@ constexpr Key kSignalsKeys[] = {
     named(FIELD(Routing, complexity), kComplexity, "Difficulty of the request."),
     unread("hallucination", "Claims of a reply.", kByPlugin),
     unread("response_jailbreak", "Attacks in a reply.", kByPlugin),
-    unread("safety", "Hazards in the request.", kNoSuchSignal),
     unread("decision", "Questions to a model.", kNoSuchSignal),
-    unread("topic_continuity", "Changes of topic.", kNoSuchSignal),
+    unread("topic_continuity", "Changes of topic.", "nothing here reads them"),
     unread("session", "Facts about the conversation.", kNoSuchSignal),
+    unread("session_metrics", "Figures of the conversation.", kNoSuchSignal),
+    unread("random", "A digit by chance.", kNoSuchSignal),
     removed("signal_groups", "use routing.projections.partitions"),
     removed("category_kb", "use global.model_catalog.kbs and signals.kb"),
     removed("taxonomy", "use global.model_catalog.kbs and signals.kb"),

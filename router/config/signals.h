@@ -202,7 +202,7 @@ struct JailbreakSignal {
   std::string name;
   std::string description;
   Method method = Method::kClassifier;
-  double threshold = 0;  // 0: the threshold of prompt_guard
+  double threshold = 0;  // 0: the threshold of the model's module
   bool include_history = false;
   Direction direction = Direction::kRequest;  // no signal of a Routing has another one
   OnUnsupportedLanguage on_unsupported_language = OnUnsupportedLanguage::kNoMatch;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "router/access/local_token.h"
-#include "router/config/listeners.h"
+#include "router/config/services.h"
 
 namespace signalbox::daemon {
 

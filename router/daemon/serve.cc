@@ -257,8 +257,9 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   // A balancer that checks the health has no key.
   state->handler = access::refuse_pages(
       access::Origins(state->config().http.allowed_origins), error_body(), audit,
-      http::in_front(health, access::gate(*state->clients, gates, false,
-                                          http::make_routes(std::move(routes), error_body()))));
+      http::in_front(
+          health, access::gate(*state->clients, gates, false,
+                               http::make_routes(std::move(routes), access::client_error_body))));
   return state;
 }
 

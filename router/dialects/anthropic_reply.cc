@@ -65,7 +65,7 @@ class MessagesReplies final : public ChatStream {
   bool started_ = false;
   Block block_ = Block::kNone;
   int64_t blocks_ = 0;
-  int64_t call_ = -1;  // the server's index of the open or last call
+  int64_t call_ = -1;  // the number of the open or last call
   std::string finish_, sequence_;
   ChatUsage usage_;
 };

@@ -46,7 +46,8 @@ std::optional<ChatUsage> usage_of(const Value& root) {
   return out;
 }
 
-Result<void> read_calls(const Value& message, std::string_view path, ChatPiece& out) {
+// The order of the calls of a message is their number, whatever their index.
+Result<void> read_calls(const Value& message, bool whole, std::string_view path, ChatPiece& out) {
   const auto calls = message.find("tool_calls");
   if (!calls || calls->is_null()) return {};
   if (!calls->is_array())
@@ -59,7 +60,7 @@ Result<void> read_calls(const Value& message, std::string_view path, ChatPiece& 
     if (!function || !function->is_object())
       return fail(Code::kUpstream, "the reply: {}: expected a call of a function", at);
     ChatPiece::Call read;
-    const auto index = call.find("index");
+    const auto index = whole ? std::nullopt : call.find("index");
     read.index = index ? index->integer().value_or(-1) : static_cast<int64_t>(out.calls.size());
     if (read.index < 0)
       return fail(Code::kUpstream, "the reply: {}.index: expected a non-negative integer", at);
@@ -71,7 +72,7 @@ Result<void> read_calls(const Value& message, std::string_view path, ChatPiece& 
   return {};
 }
 
-Result<void> read_message(const Value& message, std::string_view path, ChatPiece& out) {
+Result<void> read_message(const Value& message, bool whole, std::string_view path, ChatPiece& out) {
   SIGNALBOX_TRY(out.text, text_of(message, "content", path));
   SIGNALBOX_TRY(out.refusal, text_of(message, "refusal", path));
   SIGNALBOX_TRY(out.reasoning, text_of(message, "reasoning_content", path));
@@ -79,7 +80,7 @@ Result<void> read_message(const Value& message, std::string_view path, ChatPiece
   if (message.find("function_call") && !message.find("function_call")->is_null())
     return fail(Code::kUpstream,
                 "the reply: {}.function_call: this older form of calls is not supported", path);
-  return read_calls(message, path, out);
+  return read_calls(message, whole, path, out);
 }
 
 }  // namespace
@@ -107,7 +108,7 @@ Result<ChatPiece> read_chat(const Value& root, std::string_view member) {
       }
       return fail(Code::kUpstream, "the reply: choices[0].{}: expected an object", member);
     }
-    SIGNALBOX_TRY_VOID(read_message(*message, fmt::format("choices[0].{}", member), out));
+    SIGNALBOX_TRY_VOID(read_message(*message, whole, fmt::format("choices[0].{}", member), out));
     out.finish_reason = label_of(choice, "finish_reason");
     out.stop_sequence = label_of(choice, "stop_reason");
     return out;
@@ -123,7 +124,7 @@ Result<json::Document> parse_chat(std::string body) {
 }
 
 Refused read_refusal(int status, std::string_view body) {
-  Refused out{fmt::format("HTTP {}", status), {}};
+  Refused out{fmt::format("the model's server answered with HTTP {}", status), {}};
   const auto parsed = json::Document::parse(std::string(body));
   if (!parsed) return out;
   const Value root = parsed->root();
@@ -154,6 +155,15 @@ Result<void> ChatStream::conclude(std::string& out) {
   return end(out);
 }
 
+Result<void> ChatStream::number(std::vector<ChatPiece::Call>& calls) {
+  for (ChatPiece::Call& call : calls) {
+    call.index = static_cast<int64_t>(numbers_.of(call.index, call.id, call.name));
+    if (call.index >= static_cast<int64_t>(kCallsMax))
+      return fail(Code::kUpstream, "the reply: more than {} calls", kCallsMax);
+  }
+  return {};
+}
+
 Result<void> ChatStream::event(std::string_view data, std::string& out) {
   if (done_) return {};
   if (data == "[DONE]") return conclude(out);
@@ -165,9 +175,10 @@ Result<void> ChatStream::event(std::string_view data, std::string& out) {
     out += broken(data);
     return {};
   }
-  SIGNALBOX_TRY(const ChatPiece piece, read_chat(root, "delta"));
+  SIGNALBOX_TRY(ChatPiece piece, read_chat(root, "delta"));
+  SIGNALBOX_TRY_VOID(number(piece.calls));
   has_reason_ = has_reason_ || !piece.finish_reason.empty();
-  return chunk(piece, out);
+  return piece.is_blank() ? Result<void>{} : chunk(piece, out);
 }
 
 }  // namespace signalbox::dialects

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "router/dialects/call_numbers.h"
 #include "router/dialects/dialect.h"
 #include "router/dialects/events.h"
 
@@ -24,7 +25,7 @@ struct ChatUsage {
 /// The content of a reply or a chunk. Views refer to its document; "" means absent.
 struct ChatPiece {
   struct Call {
-    int64_t index = 0;
+    int64_t index = 0;  // its number in the reply
     std::string_view id, name, arguments;
   };
   std::string_view id, model;
@@ -34,6 +35,13 @@ struct ChatPiece {
   std::string_view finish_reason;
   std::string_view stop_sequence;  // the matched stop sequence, if the server reports it
   std::optional<ChatUsage> usage;
+
+  /// True for a chunk about the request alone: Azure reports first what its filter found in the
+  /// prompt.
+  bool is_blank() const {
+    return model.empty() && text.empty() && reasoning.empty() && refusal.empty() && calls.empty() &&
+           finish_reason.empty() && !usage;
+  }
 };
 
 /// `member` is "message" for a whole reply and "delta" for a chunk, which may have no choice.
@@ -43,7 +51,7 @@ Result<ChatPiece> read_chat(const json::Value& root, std::string_view member);
 /// Parses a whole reply. kUpstream also if it is not JSON.
 Result<json::Document> parse_chat(std::string body);
 
-/// The error text of a body, from `error`, `message` or `detail`; otherwise "HTTP 503" or the like.
+/// The error text of a body, from `error`, `message` or `detail`; otherwise one with the status.
 struct Refused {
   std::string message;
   std::string code;  // "": none
@@ -64,9 +72,11 @@ class ChatStream : public ReplyTranslator {
 
  private:
   Result<void> event(std::string_view data, std::string& out);
+  Result<void> number(std::vector<ChatPiece::Call>& calls);
   Result<void> conclude(std::string& out);
 
   EventReader reader_;
+  CallNumbers numbers_;
   bool has_reason_ = false;
   bool done_ = false;
 };

@@ -2,6 +2,7 @@
 // gap in the answer, so they are an error.
 
 #include <algorithm>
+#include <utility>
 
 #include "base/json_writer.h"
 #include "router/dialects/anthropic_server.h"
@@ -55,9 +56,15 @@ void write_chat_usage(json::Writer& out, const ChatUsage& usage) {
   out.end_object().end_object();
 }
 
+/// As in the router's own errors.
+std::string_view openai_error_type(int status) {
+  if (status == 429) return "rate_limit_error";
+  return status >= 500 ? "server_error" : "invalid_request_error";
+}
+
 class FromMessages final : public ReplyTranslator {
  public:
-  FromMessages(bool usage, int64_t now) : wants_usage_(usage), now_(now) {}
+  FromMessages(bool usage, int64_t now) : with_usage_(usage), now_(now) {}
 
   Result<std::string> whole(std::string body) override;
   std::string refusal(int status, std::string_view body) const override;
@@ -74,13 +81,15 @@ class FromMessages final : public ReplyTranslator {
   void open(json::Writer& out, std::string_view object) const;
   void chunk(std::string_view delta, std::string_view reason, std::string& out) const;
   void text_chunk(std::string_view key, std::string_view text, std::string& out) const;
+  void add_arguments(std::string_view arguments, std::string& out) const;
   void end(std::string& out);
 
-  const bool wants_usage_;
+  const bool with_usage_;
   const int64_t now_;
   EventReader reader_;
   std::string id_, model_, stop_;
   int64_t calls_ = 0;
+  std::string call_input_;  // of the open call, until parts of it come; "": none
   ChatUsage usage_;
   int64_t input_ = 0;
   bool done_ = false;
@@ -141,7 +150,7 @@ std::string FromMessages::refusal(int status, std::string_view body) const {
   const Refused refused = read_refusal(status, body);
   json::Writer out;
   out.begin_object().key("error").begin_object().member("message", refused.message);
-  out.member("type", status >= 500 ? "server_error" : "invalid_request_error");
+  out.member("type", openai_error_type(status));
   return out.key("param").null().key("code").null().end_object().end_object().take();
 }
 
@@ -164,7 +173,7 @@ void FromMessages::chunk(std::string_view delta, std::string_view reason, std::s
   event.key("logprobs").null().key("finish_reason");
   reason.empty() ? event.null() : event.string(reason);
   event.end_object().end_array();
-  if (wants_usage_) event.key("usage").null();
+  if (with_usage_) event.key("usage").null();
   append_event(out, "", event.end_object().take());
 }
 
@@ -188,6 +197,8 @@ Result<void> FromMessages::block_start(const Value& root, std::string& out) {
     delta.begin_object().member("name", label(block, "name")).member("arguments", "");
     delta.end_object().end_object().end_array().end_object();
     chunk(delta.take(), {}, out);
+    const auto input = block->find("input");
+    call_input_ = input ? input->raw() : std::string_view("{}");
   } else if (!has_no_content(type)) {
     return fail(Code::kUpstream, "the reply: content_block.type: not supported");
   }
@@ -201,19 +212,26 @@ Result<void> FromMessages::block_delta(const Value& root, std::string& out) {
   if (type == "thinking_delta") text_chunk("reasoning_content", label(delta, "thinking"), out);
   if (type != "input_json_delta") return {};
   if (calls_ == 0) return fail(Code::kUpstream, "the reply: arguments without a tool call");
-  json::Writer out_delta;
-  out_delta.begin_object().key("tool_calls").begin_array().begin_object();
-  out_delta.member("index", calls_ - 1).key("function").begin_object();
-  out_delta.member("arguments", label(delta, "partial_json"));
-  out_delta.end_object().end_object().end_array().end_object();
-  chunk(out_delta.take(), {}, out);
+  const std::string_view part = label(delta, "partial_json");
+  if (part.empty()) return {};
+  call_input_.clear();
+  add_arguments(part, out);
   return {};
+}
+
+void FromMessages::add_arguments(std::string_view arguments, std::string& out) const {
+  json::Writer delta;
+  delta.begin_object().key("tool_calls").begin_array().begin_object();
+  delta.member("index", calls_ - 1).key("function").begin_object();
+  delta.member("arguments", arguments);
+  delta.end_object().end_object().end_array().end_object();
+  chunk(delta.take(), {}, out);
 }
 
 void FromMessages::end(std::string& out) {
   done_ = true;
   chunk("{}", finish_reason(stop_), out);
-  if (wants_usage_) {
+  if (with_usage_) {
     json::Writer event;
     open(event, "chat.completion.chunk");
     event.key("choices").begin_array().end_array();
@@ -243,6 +261,9 @@ Result<void> FromMessages::event(std::string_view data, std::string& out) {
     return block_start(root, out);
   } else if (type == "content_block_delta") {
     return block_delta(root, out);
+  } else if (type == "content_block_stop") {
+    // A call without arguments comes without parts, and clients parse the arguments.
+    if (!call_input_.empty()) add_arguments(std::exchange(call_input_, {}), out);
   } else if (type == "message_delta") {
     stop_ = label(root.find("delta"), "stop_reason");
     add_usage(root.find("usage"), usage_, input_);

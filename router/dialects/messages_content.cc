@@ -70,7 +70,7 @@ Result<std::string> file_part(const Value& block, const Value& source, const std
   return part.end_object().end_object().take();
 }
 
-bool wants_citations(const Value& block) {
+bool requests_citations(const Value& block) {
   const auto citations = given(block, "citations");
   const auto enabled = citations ? citations->find("enabled") : std::nullopt;
   return citations && !(enabled && enabled->is_bool() && !enabled->boolean());
@@ -103,7 +103,7 @@ Result<void> MessagesContent::add_image(const Value& block, const std::string& p
 
 Result<void> MessagesContent::add_document(const Value& block, const std::string& path,
                                            std::string_view role) {
-  if (wants_citations(block)) losses_.drop("messages.citations");
+  if (requests_citations(block)) losses_.drop("messages.citations");
   const auto source = block.find("source");
   const std::string at = path + ".source";
   if (!source || !source->is_object()) return wrong(at, "expected an object");
@@ -143,7 +143,7 @@ Result<void> MessagesContent::add_document(const Value& block, const std::string
 }
 
 Result<void> MessagesContent::add_search_result(const Value& block, const std::string& path) {
-  if (wants_citations(block)) losses_.drop("messages.citations");
+  if (requests_citations(block)) losses_.drop("messages.citations");
   std::string head;
   for (const std::string_view key : {"title", "source"}) {
     SIGNALBOX_TRY(const std::string_view line, optional_text(block, key, path));

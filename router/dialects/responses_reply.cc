@@ -120,6 +120,7 @@ class ResponsesReplies final : public ChatStream {
   void close_call(std::string& out);
   void add_text(std::string_view text, std::string_view type, std::string& out);
   Result<void> call(const ChatPiece::Call& call, std::string& out);
+  void add_arguments(std::string_view arguments, std::string& out);
   Result<void> count(const ChatPiece& piece);
   void store_response(const std::string& response);
 
@@ -141,7 +142,7 @@ class ResponsesReplies final : public ChatStream {
   int64_t sequence_ = 0;
   std::string model_;
   OutputItem item_;
-  int64_t call_ = -1;
+  int64_t call_ = -1;   // the number of the open or last call
   int64_t items_ = 0;   // including the open one
   std::string output_;  // closed items, elements of an array
   // The same as a message, for the conversation that continues from here
@@ -272,8 +273,11 @@ void ResponsesReplies::close(std::string& out) {
   item_ = OutputItem();
 }
 
-// The conversation keeps a call as the server wrote it.
+// The conversation keeps a call as the server wrote it. Clients parse the arguments, so a call
+// without any that was not cut gets an empty object.
 void ResponsesReplies::close_call(std::string& out) {
+  if (item_.kind == ItemKind::kCall && item_.arguments.empty() && finish_ != "length")
+    add_arguments("{}", out);
   output_messages_.begin("assistant");
   output_messages_.add_call(item_.call_id, item_.function, item_.arguments);
   if (item_.kind == ItemKind::kCall) {
@@ -322,13 +326,17 @@ Result<void> ResponsesReplies::call(const ChatPiece::Call& call, std::string& ou
     const bool custom = item.kind == ItemKind::kCustomCall;
     open(std::move(item), custom ? "ctc" : "fc", out);
   }
-  item_.arguments += call.arguments;
-  if (call.arguments.empty() || item_.kind == ItemKind::kCustomCall) return {};
+  add_arguments(call.arguments, out);
+  return {};
+}
+
+void ResponsesReplies::add_arguments(std::string_view arguments, std::string& out) {
+  item_.arguments += arguments;
+  if (arguments.empty() || item_.kind == ItemKind::kCustomCall) return;
   constexpr std::string_view kType = "response.function_call_arguments.delta";
   json::Writer event = about_item(kType);
-  event.member("delta", call.arguments);
+  event.member("delta", arguments);
   emit(kType, std::move(event), out);
-  return {};
 }
 
 Result<void> ResponsesReplies::count(const ChatPiece& piece) {

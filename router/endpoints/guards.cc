@@ -63,9 +63,9 @@ http::Task<> send_blocked(const RequestScope& scope, const ParsedRequest& chat,
   }
   // The answer of a decision is neither an image nor a sound.
   http::Headers fields = gateway::decision_headers(scope, plan);
-  const std::string_view why = plan.path == routing::Plan::Path::kFastResponse
-                                   ? std::string_view(plan.message)
-                                   : "the request would have to be masked, which only chats are";
+  std::string_view why = "a decision has another model for the request, which only chats get";
+  if (!plan.masks.empty()) why = "the request would have to be masked, which only chats are";
+  if (plan.path == routing::Plan::Path::kFastResponse) why = plan.message;
   co_await http::send_refusal(scope.exchange.reply, std::move(fields), kBlockedStatus, why,
                               kBlockedCode);
 }

@@ -54,6 +54,10 @@ Result<const config::Model*> files_model(const config::Config& config) {
   return &models.front();
 }
 
+std::string_view name_of(config::Model::ApiFormat api) {
+  return api == config::Model::ApiFormat::kAnthropic ? "anthropic" : "openai";
+}
+
 bool stands_for_several(const config::Config& config, std::string_view name) {
   const auto has = [name](const std::vector<std::string>& names) {
     return std::ranges::find(names, name) != names.end();
@@ -71,14 +75,16 @@ Result<const config::Model*> named_model(const config::Config& config, const End
   const config::Model* model = config.providers.find(*reading.model);
   if (model == nullptr && stands_for_several(config, *reading.model)) {
     return fail(Code::kInvalid,
-                "model: {} stands for several models, and only chats are decided on: name the "
-                "model that this request is for",
-                quoted);
+                "model: {} stands for several models, and only chats are decided on; name a model "
+                "with api_format: {}",
+                quoted, name_of(endpoint.api));
   }
   if (model == nullptr) return fail(Code::kNotFound, "model: unknown model {}", quoted);
   if (model->api_format != endpoint.api) {
     return fail(Code::kInvalid,
-                "model: the servers of {} speak another API, which has no such path", quoted);
+                "model: the servers of {} have another API, without this path; name a model with "
+                "api_format: {}",
+                quoted, name_of(endpoint.api));
   }
   return model;
 }

@@ -122,11 +122,11 @@ Task<upstream::CallOutcome> Session::forward(const config::Model& model,
     out.answer = fail(Code::kUnsupported, "a request without a body cannot be forwarded");
     co_return out;
   }
-  Verdict verdict{.part = duplex_request_ ? Part::kRequestHeaders : Part::kRequestBody,
-                  .headers = request_mutation(model, call),
-                  .clears_route = host_.clears_route || duplex_request_};
-  if (!duplex_request_) verdict.body = call.body;
-  answer(verdict);
+  Continuation continuation{.part = duplex_request_ ? Part::kRequestHeaders : Part::kRequestBody,
+                            .headers = request_mutation(model, call),
+                            .clears_route = host_.clears_route || duplex_request_};
+  if (!duplex_request_) continuation.body = call.body;
+  answer(continuation);
   if (duplex_request_) stream(Part::kRequestBody, call.body, !has_request_trailers_);
   if (has_request_trailers_) answer({.part = Part::kRequestTrailers});
   forwarded_ = true;
@@ -288,8 +288,8 @@ bool Session::Reply::can_reply() {
 }
 
 // Returns the changes that turn the response's header into the reply's. `last`: nothing follows it.
-Verdict Session::reply_header(Part part, bool last) const {
-  Verdict out{.part = part, .headers = difference(head_.headers, reply_->fields())};
+Continuation Session::reply_header(Part part, bool last) const {
+  Continuation out{.part = part, .headers = difference(head_.headers, reply_->fields())};
   if (reply_->status() != head_.status)
     out.headers.set.push_back({":status", std::to_string(reply_->status())});
   const bool keeps_length = reply_->length() && reply_->length() == head_.content_length;
@@ -312,14 +312,15 @@ void Session::answer_pending(bool last) {
       return reply(reply_->status(), reply_->fields(), std::exchange(out_, {}));
     return end(Ending::kAborted, "a response with trailers cannot be changed any more");
   }
-  Verdict verdict = is_header_known ? reply_header(*pending_, last) : Verdict{*pending_};
+  Continuation continuation =
+      is_header_known ? reply_header(*pending_, last) : Continuation{*pending_};
   header_sent_ = header_sent_ || is_header_known;
   // The body must be read before the header can be decided.
   if (pending_ == Part::kResponseHeaders && !is_header_known)
-    verdict.response_mode = BodyMode::kBuffered;
-  if (verdict.response_mode == BodyMode::kStreamed) one_response_body_ = false;
-  if (pending_ == Part::kResponseBody && out_ != piece_) verdict.body = out_;
-  answer(verdict);
+    continuation.response_mode = BodyMode::kBuffered;
+  if (continuation.response_mode == BodyMode::kStreamed) one_response_body_ = false;
+  if (pending_ == Part::kResponseBody && out_ != piece_) continuation.body = out_;
+  answer(continuation);
   out_.clear();
 }
 

@@ -200,29 +200,31 @@ Result<Message> read_message(std::string_view bytes) {
 // and BodyResponse: response 1 (CommonResponse: header_mutation 2, body_mutation 3 (BodyMutation:
 // body 1, clear_body 2, streamed_response 3 (StreamedBodyResponse: body 1, end_of_stream 2)),
 // clear_route_cache 5). TrailersResponse: header_mutation 1.
-std::string write(const Verdict& verdict) {
+std::string write(const Continuation& continuation) {
   Writer common, part, out;
-  const Writer headers = header_mutation(verdict.headers);
+  const Writer headers = header_mutation(continuation.headers);
   if (!headers.empty()) common.message(2, headers);
-  if (verdict.body) {
+  if (continuation.body) {
     Writer body;
-    if (verdict.streams) {
+    if (continuation.streams) {
       Writer piece;
-      piece.bytes(1, *verdict.body).varint(2, verdict.ends ? 1 : 0);
+      piece.bytes(1, *continuation.body).varint(2, continuation.ends ? 1 : 0);
       body.message(3, piece);
     } else {
-      verdict.body->empty() ? body.varint(2, 1) : body.bytes(1, *verdict.body);
+      continuation.body->empty() ? body.varint(2, 1) : body.bytes(1, *continuation.body);
     }
     common.message(3, body);
   }
-  if (verdict.clears_route) common.varint(5, 1);
+  if (continuation.clears_route) common.varint(5, 1);
   const bool trailers =
-      verdict.part == Part::kRequestTrailers || verdict.part == Part::kResponseTrailers;
+      continuation.part == Part::kRequestTrailers || continuation.part == Part::kResponseTrailers;
   if (!trailers) part.message(1, common);
-  out.message(static_cast<uint32_t>(verdict.part), part);
-  if (verdict.response_mode) {
+  out.message(static_cast<uint32_t>(continuation.part), part);
+  if (continuation.response_mode) {
     Writer mode;
-    mode.varint(2, kSend).varint(4, static_cast<uint64_t>(*verdict.response_mode)).varint(6, kSend);
+    mode.varint(2, kSend)
+        .varint(4, static_cast<uint64_t>(*continuation.response_mode))
+        .varint(6, kSend);
     out.message(9, mode);
   }
   return std::move(out).take();

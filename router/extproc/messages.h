@@ -69,7 +69,7 @@ struct Mutation {
 };
 
 /// A ProcessingResponse that lets the exchange continue.
-struct Verdict {
+struct Continuation {
   Part part;
   Mutation headers = {};
   std::optional<std::string_view> body = std::nullopt;  // replaces Envoy's body; "": removes it
@@ -79,7 +79,7 @@ struct Verdict {
   // From now on, if Envoy allows the override
   std::optional<BodyMode> response_mode = std::nullopt;
 };
-std::string write(const Verdict& verdict);
+std::string write(const Continuation& continuation);
 
 /// Writes a ProcessingResponse that lets Envoy wait for `limit` for the answer to its last message.
 /// Envoy accepts one for each message, and only if its max_message_timeout is not shorter.

@@ -296,19 +296,19 @@ Task<> Session::finish_stream() {
       continue;
     }
     const bool is_body = part == Part::kRequestBody || part == Part::kResponseBody;
-    Verdict verdict{part};
-    if (is_body && !is_wanted) verdict.body = "";
-    answer(verdict);
+    Continuation continuation{part};
+    if (is_body && !is_wanted) continuation.body = "";
+    answer(continuation);
   }
 }
 
 // --- messages to Envoy ---
 
-void Session::answer(Verdict verdict) {
+void Session::answer(Continuation continuation) {
   pending_.reset();
   has_time_ = false;  // the next message has a time of its own
-  verdict.headers.raw = sends_raw_;
-  channel_.send(write(verdict));
+  continuation.headers.raw = sends_raw_;
+  channel_.send(write(continuation));
 }
 
 void Session::reply(int status, const http::Headers& fields, std::string_view body) {

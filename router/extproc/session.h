@@ -108,7 +108,7 @@ class Session : public std::enable_shared_from_this<Session> {
   http::Task<bool> add(Message& message);
   http::Task<bool> reserve(size_t piece);
   void release_body();
-  void answer(Verdict verdict);
+  void answer(Continuation continuation);
   void reply(int status, const http::Headers& fields, std::string_view body);
   void refuse(int status, std::string_view message);
   http::Headers client_fields() const;
@@ -117,7 +117,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void answer_pending(bool last);
   void answer_duplex(bool last);
   void stream(Part part, std::string_view body, bool ends);
-  Verdict reply_header(Part part, bool last) const;
+  Continuation reply_header(Part part, bool last) const;
   bool awaits_body() const;
   Error report_missing_body();
   Error cancellation() const;

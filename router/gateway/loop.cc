@@ -523,7 +523,7 @@ Result<LoopAnswer> Loop::answer() {
   LoopAnswer out;
   Flight* flight = streaming();
   if (flight == nullptr) {
-    const Result<looper::Answer>& found = *run_->answer();
+    const Result<looper::RunAnswer>& found = *run_->answer();
     if (!found) return tl::unexpected<Error>(found.error());
     flight = flight_of(found->turn);
     const looper::Turn& turn = run_->turns()[found->turn];

@@ -207,9 +207,9 @@ std::optional<Observer::Capture> Observer::capture(const config::Decision* decis
     return is_kept ? std::optional(Capture{}) : std::nullopt;
   }
   if (!plugin->enabled) return std::nullopt;
-  const uint64_t asked = plugin->max_body_bytes;
-  const auto bytes =
-      static_cast<size_t>(asked == 0 ? kCaptureBytesMax : std::min(asked, kCaptureBytesMax));
+  const uint64_t bytes_max = plugin->max_body_bytes;
+  const auto bytes = static_cast<size_t>(bytes_max == 0 ? kCaptureBytesMax
+                                                        : std::min(bytes_max, kCaptureBytesMax));
   const uint32_t seconds =
       plugin->body_ttl_seconds.value_or(config_.router_replay.body_ttl_seconds);
   const bool may_have_texts =

@@ -85,7 +85,7 @@ http::Headers with_path(const http::Headers& headers, std::string_view path) {
   return with_value(headers, routing::kResponsePath, path);
 }
 
-bool wants_debug_headers(const http::Headers& client) {
+bool requests_debug_headers(const http::Headers& client) {
   const auto debug = client.find("x-vsr-debug");
   return debug && ascii::iequals(*debug, "true");
 }
@@ -96,7 +96,9 @@ namespace {
 /// Anthropic log.
 void add_common(const RequestScope& scope, http::Headers& out) {
   out.add("x-request-id", scope.record.id());
-  if (scope.api.native() == request::Api::kMessages) out.add("request-id", scope.record.id());
+  const bool counts = scope.exchange.request.path() == "/v1/messages/count_tokens";
+  if (counts || scope.api.native() == request::Api::kMessages)
+    out.add("request-id", scope.record.id());
   if (!scope.budget.empty()) out.add("x-vsr-budget", scope.budget);
 }
 
@@ -106,7 +108,7 @@ http::Headers decision_headers(const RequestScope& scope, const routing::Plan& p
   const RequestRecord& record = scope.record;
   http::Headers out;
   add_common(scope, out);
-  add_headers(routing::response_headers(plan, wants_debug_headers(scope.headers())), out);
+  add_headers(routing::response_headers(plan, requests_debug_headers(scope.headers())), out);
   if (record.degraded() != observe::Degraded::kNo) {
     out.add("x-vsr-degraded", "true");
     out.add("x-vsr-degraded-reason", observe::name_of(record.degraded()));

@@ -27,7 +27,7 @@ http::Headers with_value(const http::Headers& headers, std::string_view name,
                          std::string_view value);
 
 /// True if the client requests the headers that explain a decision (x-vsr-debug: true).
-bool wants_debug_headers(const http::Headers& client);
+bool requests_debug_headers(const http::Headers& client);
 
 /// The headers of a reply to a request that has a plan.
 http::Headers decision_headers(const RequestScope& scope, const routing::Plan& plan);

@@ -363,7 +363,7 @@ http::Task<bool> Pipeline::answer_from_cache(Journey& journey,
   ReplyOrError cached =
       co_await cache.look_up(journey.request.chat, *journey.evaluation, scope.exchange.interrupt);
   scope.record.cached(cache.use(), began);
-  for (const auto& [name, value] : cache.headers(wants_debug_headers(scope.headers())))
+  for (const auto& [name, value] : cache.headers(requests_debug_headers(scope.headers())))
     inputs.headers.add(name, value);
   if (*cached == nullptr) co_return false;
   scope.record.repeated(cache.measures());

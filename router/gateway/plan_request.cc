@@ -29,7 +29,7 @@ void remember(const RequestScope& scope, const routing::Plan& plan) {
   if (!scope.learning || plan.bypassed || is_of_several || plan.image != nullptr) return;
   learning::remember(
       *scope.context.learning, *scope.learning,
-      {plan.model->name, plan.asked_for, learning::scope_of(plan.recipe, plan.decision)});
+      {plan.model->name, plan.upstream_name, learning::scope_of(plan.recipe, plan.decision)});
 }
 
 routing::RuntimeConditions runtime_conditions(const RequestScope& scope,

@@ -89,6 +89,7 @@ class Reader {
                   request::ChatRequest::parse(std::move(incoming_->chat)));
     chat.attach(incoming_->losses.contents());
     chat.reasoning = incoming_->reasoning;
+    chat.is_translated = scope_.api.native().has_value();
     if (incoming_->source) {
       chat.native.emplace(
           request::NativeRequest{*scope_.api.native(), *std::move(incoming_->source)});

@@ -53,7 +53,7 @@ std::string near_path(const std::vector<Route>& routes, std::string_view path) {
 }
 
 Task<> nowhere(Exchange exchange, std::string allow, std::string near,
-               const ErrorBody& error_body) {
+               const RequestErrorBody& error_body) {
   const Request& request = exchange.request;
   Headers fields;
   if (!allow.empty()) fields.add("Allow", allow);
@@ -65,9 +65,10 @@ Task<> nowhere(Exchange exchange, std::string allow, std::string near,
   const int status = allow.empty() ? 404 : 405;
   const std::string hint = near.empty() ? "" : fmt::format("; did you mean {}?", near);
   const std::string body = error_body(
-      status, allow.empty() ? fmt::format("{}: there is no such path{}", request.path(), hint)
-                            : fmt::format("{}: {} is not a method of this path", request.path(),
-                                          request.method));
+      request, status,
+      allow.empty()
+          ? fmt::format("{}: there is no such path{}", request.path(), hint)
+          : fmt::format("{}: {} is not a method of this path", request.path(), request.method));
   co_await exchange.reply.send(status, fields, body);
 }
 
@@ -79,10 +80,10 @@ Task<> send_json(Exchange exchange, std::shared_ptr<const std::string> body) {
 
 }  // namespace
 
-Handler make_routes(std::vector<Route> routes, ErrorBody error_body) {
+Handler make_routes(std::vector<Route> routes, RequestErrorBody error_body) {
   struct Table {
     std::vector<Route> routes;
-    ErrorBody error_body;
+    RequestErrorBody error_body;
   };
   // Shared by the copies of the std::function.
   auto table = std::make_shared<const Table>(Table{std::move(routes), std::move(error_body)});
@@ -94,6 +95,14 @@ Handler make_routes(std::vector<Route> routes, ErrorBody error_body) {
     std::string near = allow.empty() ? near_path(table->routes, path) : "";
     return nowhere(exchange, std::move(allow), std::move(near), table->error_body);
   };
+}
+
+Handler make_routes(std::vector<Route> routes, ErrorBody error_body) {
+  RequestErrorBody of_any = [error_body = std::move(error_body)](const Request&, int status,
+                                                                 std::string_view message) {
+    return error_body(status, message);
+  };
+  return make_routes(std::move(routes), std::move(of_any));
 }
 
 Handler in_front(std::vector<Route> routes, Handler next) {

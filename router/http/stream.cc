@@ -122,8 +122,8 @@ Task<ErrorCode> Stream::connect(const Tls& tls, const std::string& host) {
 }
 
 bool Stream::has_hung_up() {
-  pollfd asked{socket_.native_handle(), POLLRDHUP, 0};  // errors and resets are always reported
-  return ::poll(&asked, 1, 0) > 0;
+  pollfd watched{socket_.native_handle(), POLLRDHUP, 0};  // errors and resets are always reported
+  return ::poll(&watched, 1, 0) > 0;
 }
 
 Task<> Stream::shut_down() {

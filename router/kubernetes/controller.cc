@@ -125,6 +125,7 @@ struct Controller::Impl {
 
   void begin(const config::BackendRef& server, const std::string& namespace_name);
   void run();
+  std::string apply_texts(const std::vector<std::pair<std::string, std::string>>& texts);
   void run_files();
   void stop();
   http::Task<> follow(Watched& watched);
@@ -136,9 +137,10 @@ struct Controller::Impl {
   http::Headers credentials() const;
   void note(Watched& watched);
   void apply_resources();
-  Verdict judge(const std::vector<const Resource*>& pools,
-                const std::vector<const Resource*>& routes);
-  void queue_status(Kind kind, const std::vector<const Resource*>& all, const Verdict& verdict);
+  Acceptance judge(const std::vector<const Resource*>& pools,
+                   const std::vector<const Resource*>& routes);
+  void queue_status(Kind kind, const std::vector<const Resource*>& all,
+                    const Acceptance& acceptance);
   void mark_settled();
 
   const config::Kubernetes config;
@@ -164,14 +166,14 @@ struct Controller::Impl {
 
 // --- applying resources ---
 
-/// Applies the resources and turns an error into the verdict. Callers wait until both resources
+/// Applies the resources and reports whether they were accepted. Callers wait until both resources
 /// exist.
-Verdict Controller::Impl::judge(const std::vector<const Resource*>& pools,
-                                const std::vector<const Resource*>& routes) {
+Acceptance Controller::Impl::judge(const std::vector<const Resource*>& pools,
+                                   const std::vector<const Resource*>& routes) {
   const auto are_many = [](Kind kind, size_t count) {
-    return Verdict{"Conflict",
-                   fmt::format("there are {} resources of kind {}; at most one is allowed", count,
-                               name_of(kind))};
+    return Acceptance{
+        "Conflict", fmt::format("there are {} resources of kind {}; at most one is allowed", count,
+                                name_of(kind))};
   };
   if (pools.size() > 1) return are_many(Kind::kPool, pools.size());
   if (routes.size() > 1) return are_many(Kind::kRoute, routes.size());
@@ -194,33 +196,31 @@ void Controller::Impl::mark_settled() {
 
 // --- files ---
 
+/// Applies the resources in the texts of files. Returns why they do not serve; "" if they do.
+std::string Controller::Impl::apply_texts(
+    const std::vector<std::pair<std::string, std::string>>& texts) {
+  const auto found = read_resources(texts);
+  if (!found) return found.error().message;
+  if (found->pools.empty() || found->routes.empty())
+    return fmt::format("{}: an IntelligentPool and an IntelligentRoute are required", config.files);
+  std::vector<const Resource*> pools, routes;
+  for (const Resource& each : found->pools) pools.push_back(&each);
+  for (const Resource& each : found->routes) routes.push_back(&each);
+  return judge(pools, routes).why;
+}
+
 void Controller::Impl::run_files() {
   std::vector<std::pair<std::string, std::string>> before, tried;
   bool is_first = true;
   for (;; is_first = false) {
     auto texts = read_texts(config.files);
-    std::string message;
+    std::string message = last_message;
     if (!texts) {
       message = texts.error().message;
     } else if (is_first || (*texts == before && *texts != tried)) {
       tried = *texts;
-      const auto found = read_resources(tried);
-      std::vector<const Resource*> pools, routes;
-      if (found) {
-        for (const Resource& each : found->pools) pools.push_back(&each);
-        for (const Resource& each : found->routes) routes.push_back(&each);
-      }
-      if (!found) {
-        message = found.error().message;
-      } else if (pools.empty() || routes.empty()) {
-        message = fmt::format("{}: an IntelligentPool and an IntelligentRoute are required",
-                              config.files);
-      } else {
-        message = judge(pools, routes).why;
-      }
+      message = apply_texts(tried);
       mark_settled();
-    } else {
-      message = last_message;
     }
     if (texts) before = *std::move(texts);
     if (message != last_message && !message.empty()) log::error("kubernetes", "{}", message);
@@ -373,11 +373,11 @@ void Controller::Impl::apply_resources() {
     message = fmt::format("namespace {} has no {}; the current configuration stays active",
                           namespace_name, name_of(pools.empty() ? Kind::kPool : Kind::kRoute));
   } else {
-    const Verdict verdict = judge(pools, routes);
-    message = verdict.why;
+    const Acceptance acceptance = judge(pools, routes);
+    message = acceptance.why;
     if (config.write_status) {
-      queue_status(Kind::kPool, pools, verdict);
-      queue_status(Kind::kRoute, routes, verdict);
+      queue_status(Kind::kPool, pools, acceptance);
+      queue_status(Kind::kRoute, routes, acceptance);
     }
   }
   if (message != last_message && !message.empty()) log::warn("kubernetes", "{}", message);
@@ -386,9 +386,9 @@ void Controller::Impl::apply_resources() {
 }
 
 void Controller::Impl::queue_status(Kind kind, const std::vector<const Resource*>& all,
-                                    const Verdict& verdict) {
+                                    const Acceptance& acceptance) {
   for (const Resource* each : all) {
-    auto body = status_patch(kind, *each, verdict, rfc3339());
+    auto body = status_patch(kind, *each, acceptance, rfc3339());
     if (body)
       patches.push_back({fmt::format("{}/{}/status", path_of(kind), each->name), *std::move(body)});
   }

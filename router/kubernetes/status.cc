@@ -35,11 +35,12 @@ std::string_view plural_of(Kind kind) {
   return kind == Kind::kPool ? "intelligentpools" : "intelligentroutes";
 }
 
-std::optional<std::string> status_patch(Kind kind, const Resource& resource, const Verdict& verdict,
-                                        std::string_view now) {
-  Condition wanted{true, verdict.why.empty() ? "True" : "False", std::string(verdict.reason),
-                   verdict.why.empty() ? std::string(kServes) : verdict.why.substr(0, kMessageMax),
-                   resource.generation};
+std::optional<std::string> status_patch(Kind kind, const Resource& resource,
+                                        const Acceptance& acceptance, std::string_view now) {
+  Condition wanted{
+      true, acceptance.why.empty() ? "True" : "False", std::string(acceptance.reason),
+      acceptance.why.empty() ? std::string(kServes) : acceptance.why.substr(0, kMessageMax),
+      resource.generation};
   if (wanted == resource.ready) return std::nullopt;
   json::Writer out;
   out.begin_object().key("status").begin_object();

@@ -16,14 +16,14 @@ std::string_view name_of(Kind kind);
 std::string_view plural_of(Kind kind);
 
 /// The result for a resource. `why` is "" if it is active.
-struct Verdict {
+struct Acceptance {
   std::string_view reason;  // "Ready", "ValidationFailed" or "Conflict"
   std::string why;
 };
 
 /// Returns a merge patch (RFC 7396) for the status, or nullopt if the status is already correct.
 /// `now` is in the format of RFC 3339.
-std::optional<std::string> status_patch(Kind kind, const Resource& resource, const Verdict& verdict,
-                                        std::string_view now);
+std::optional<std::string> status_patch(Kind kind, const Resource& resource,
+                                        const Acceptance& acceptance, std::string_view now);
 
 }  // namespace signalbox::kubernetes

@@ -67,7 +67,7 @@ Report::Value value_of(const Option& option, const Known& known, const Rules& ru
 }
 
 /// True if a verdict has a part in the value.
-bool knows(const Report::Value& value) {
+bool has_verdicts(const Report::Value& value) {
   return value.bonus ? value.with_features > 0 : value.tally.sum() > 0;
 }
 
@@ -86,7 +86,7 @@ size_t adapt(const Rules& rules, size_t base, Report& report) {
     report.adaptation = {kBypassed, "decision_bypass"};
     return base;
   }
-  const bool any = std::any_of(report.values.begin(), report.values.end(), knows);
+  const bool any = std::any_of(report.values.begin(), report.values.end(), has_verdicts);
   const size_t known = any ? best_of(values_of(report, true), base) : base;
   const size_t best = is_experiment(report) ? best_of(tried_values_of(report), base) : known;
   const std::string_view reason = best != known  ? "explored"
@@ -102,7 +102,7 @@ size_t adapt(const Rules& rules, size_t base, Report& report) {
 std::optional<size_t> current_of(std::span<const Option> options, const Situation& situation) {
   const Answerer& last = situation.past->last;
   for (size_t i = 0; i < options.size(); ++i) {
-    if (options[i].model == last.model && options[i].asked_for == last.asked_for) return i;
+    if (options[i].model == last.model && options[i].upstream_name == last.upstream_name) return i;
   }
   return std::nullopt;
 }

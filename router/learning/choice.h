@@ -19,7 +19,7 @@ namespace signalbox::learning {
 /// A model that the decision may choose.
 struct Option {
   std::string_view model;
-  std::string_view asked_for;
+  std::string_view upstream_name;
   std::optional<double> score;  // the algorithm's, about 0 to 1; nullopt: it has none
 };
 

@@ -21,8 +21,8 @@ using TimePoint = std::chrono::steady_clock::time_point;
 /// The model that answered last, and for which decision.
 struct Answerer {
   std::string model;
-  std::string asked_for;  // the model's name at its server, which may be an adapter
-  std::string decision;   // with its recipe; see scope_of()
+  std::string upstream_name;  // the model's name at its server, which may be an adapter
+  std::string decision;       // with its recipe; see scope_of()
 };
 
 struct Conversation {

@@ -31,8 +31,8 @@ struct Tally {
 
   void add(Verdict verdict);
   uint32_t sum() const;
-  /// The share of good verdicts, 0 to 1, as if two good and two bad ones had come before. Of two
-  /// models with equal shares, the one with more verdicts kOverprovisioned has the lower score.
+  /// The share of good verdicts, 0 to 1, as if two good and two bad ones had come before. If two
+  /// models have equal shares, the one with more verdicts kOverprovisioned has the lower score.
   double score() const;
   /// Draws a value from the distribution whose mean is the score. The distribution is wide while
   /// there are few verdicts.
@@ -46,8 +46,8 @@ struct Tally {
 class SharedOutcomes {
  public:
   virtual ~SharedOutcomes() = default;
-  /// `features` is null if those of the request are not known. Of the verdicts with one idempotency
-  /// key, the first one counts; "": the verdict has none.
+  /// `features` is null if those of the request are not known. Only the first verdict with an
+  /// idempotency key counts; "": the verdict has none.
   virtual void added(const std::string& decision, const std::string& model, Verdict verdict,
                      const Features* features, const std::string& key) = 0;
   virtual void reset() = 0;

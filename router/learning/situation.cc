@@ -115,7 +115,7 @@ Situation situation_of(Memory& memory, const config::Learning& learning, std::st
 Conversation continued(const Situation& situation, Answerer answerer) {
   Conversation out = situation.past.value_or(Conversation{});
   const bool same_model =
-      out.last.model == answerer.model && out.last.asked_for == answerer.asked_for;
+      out.last.model == answerer.model && out.last.upstream_name == answerer.upstream_name;
   if (!same_model && situation.past) ++out.switches;
   if (!same_model || out.last.decision != answerer.decision) out.turns = 0;
   if (!situation.in_tool_loop || out.turns == 0) ++out.turns;

@@ -66,7 +66,7 @@ Result<std::string> write_call(std::string body, const Call& call, bool streams,
   }
   edited.remove("n");
   if (!call.is_stored) edited.remove("store");
-  if (call.wants_logprobs) {
+  if (call.needs_logprobs) {
     edited.set("logprobs", "true");
     edited.set("top_logprobs", kAlternatives);
   }

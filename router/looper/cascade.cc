@@ -60,13 +60,13 @@ class Cascade final : public Algorithm {
     return out;
   }
   static Step finish(std::span<const Turn> turns, std::optional<size_t> best) {
-    if (best) return {.answer = Result<Answer>(Answer{*best})};
+    if (best) return {.answer = Result<RunAnswer>(RunAnswer{*best})};
     return {.answer = failed(turns)};
   }
   Call answer(size_t v) const {
     const bool is_last = v + 1 == voices_.size();
     return {.model = voices_[v].model,
-            .wants_logprobs = !is_last && settings_.method != Method::kGrade,
+            .needs_logprobs = !is_last && settings_.method != Method::kGrade,
             .is_last = is_last};
   }
   Call grade(size_t v, const Reply& reply) const {

@@ -44,7 +44,7 @@ class PromptRun final : public Algorithm {
       const size_t at = i + 1;
       if (at == turns.size()) return may_call ? answer(order[i]) : Step{.answer = failed(turns)};
       if (!turns[at].is_done()) return {};
-      if (turns[at].reply() != nullptr) return {.answer = Answer{at, ""}};
+      if (turns[at].reply() != nullptr) return {.answer = RunAnswer{at, ""}};
     }
     return {.answer = failed(turns)};
   }

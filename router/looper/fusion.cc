@@ -43,7 +43,7 @@ class FusionRun final : public Algorithm {
   uint32_t concurrent_max() const override { return settings_.max_concurrent; }
 
   Step next(std::span<const Turn> turns, bool may_call) const override {
-    if (turns.empty()) return may_call ? ask_panel() : Step{.answer = failed(turns)};
+    if (turns.empty()) return may_call ? call_panel() : Step{.answer = failed(turns)};
     const auto panel = turns.first(std::min(turns.size(), panel_.size()));
     if (settings_.on_error == "fail" && any_failed(panel)) return {.answer = failed(turns)};
     if (!all_done(panel)) return {};
@@ -93,7 +93,7 @@ class FusionRun final : public Algorithm {
     return out;
   }
 
-  Step ask_panel() const {
+  Step call_panel() const {
     Step out;
     out.limit = std::chrono::seconds(settings_.round_timeout_seconds);
     for (const std::string& model : panel_) {
@@ -138,7 +138,7 @@ class FusionRun final : public Algorithm {
   }
 
   Step finish(std::span<const Turn> turns, size_t turn) const {
-    return {.answer = Answer{turn, extended(turns[turn].reply()->body, extension(turns))}};
+    return {.answer = RunAnswer{turn, extended(turns[turn].reply()->body, extension(turns))}};
   }
 
   const config::Fusion settings_;

@@ -33,7 +33,7 @@ struct Call {
   std::optional<std::string> prompt = {};
   bool keeps_system = true;  // with a prompt: the system messages stay in front of it
   bool offers_tools = true;
-  bool wants_logprobs = false;
+  bool needs_logprobs = false;
   bool is_stored = true;  // as the request has it; false: the server must not keep the answer
   std::optional<double> temperature = {};
   uint32_t max_tokens = 0;  // of the reply; 0: as the request has it
@@ -57,7 +57,7 @@ struct Turn {
 };
 
 /// The end of a run: the reply of a turn, or a completion that was composed of several.
-struct Answer {
+struct RunAnswer {
   size_t turn = 0;                   // whose model is named
   std::string body = {};             // "": the reply of that turn
   std::vector<size_t> waiting = {};  // turns whose tools the client calls before the run goes on
@@ -69,7 +69,7 @@ struct Step {
   bool joins = false;  // the calls that are open go on; otherwise they are given up
   /// The calls of this step end after this time; 0: no limit.
   std::chrono::seconds limit{0};
-  std::optional<Result<Answer>> answer = {};
+  std::optional<Result<RunAnswer>> answer = {};
 };
 
 /// The request as the algorithms quote it. Personal data may be masked.

@@ -29,7 +29,7 @@ class Ratings final : public Algorithm {
     if (!all_done(turns)) return {};
     const std::vector<size_t> good = replied(turns);
     if (good.empty()) return {.answer = failed(turns)};
-    return {.answer = Answer{good.front(), compose_choices(turns, good)}};
+    return {.answer = RunAnswer{good.front(), compose_choices(turns, good)}};
   }
 
  private:

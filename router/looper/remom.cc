@@ -152,7 +152,7 @@ class Remom final : public Algorithm {
   Step finish(std::span<const Turn> turns, const std::vector<size_t>& good) const {
     if (good.empty()) return {.answer = failed(turns)};
     const size_t turn = *std::min_element(good.begin(), good.end());
-    return {.answer = Answer{turn, extended(turns[turn].reply()->body, extension(turns))}};
+    return {.answer = RunAnswer{turn, extended(turns[turn].reply()->body, extension(turns))}};
   }
 
   std::string describe_rounds(std::span<const Turn> turns) const {

@@ -122,8 +122,8 @@ Result<Reply> read_reply(std::string body, bool drops_logprobs) {
   if (!choices || !choices->is_array() || !(choices->items().begin() != choices->items().end()))
     return fail(Code::kUpstream, "the reply is not a chat completion: it has no choices");
   for (const json::Value& choice : choices->items()) {
-    const auto said = choice.find("message");
-    if (!said || !said->is_object())
+    const auto message = choice.find("message");
+    if (!message || !message->is_object())
       return fail(Code::kUpstream, "the reply is not a chat completion: a choice has no message");
   }
   const json::Value first = *choices->items().begin();

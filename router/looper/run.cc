@@ -141,7 +141,7 @@ Run::Orders Run::advance(Milliseconds elapsed) {
     }
     if (start_queued(orders) || has_done) continue;
     if (open() > 0) return orders;
-    answer_ = Result<Answer>(fail(Code::kInternal, "the algorithm comes to no end"));
+    answer_ = Result<RunAnswer>(fail(Code::kInternal, "the algorithm comes to no end"));
   }
   drop_all("the answer came without it", Code::kCancelled, orders);
   return orders;

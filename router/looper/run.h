@@ -55,7 +55,7 @@ class Run {
   bool has_diverged() const { return has_diverged_ || turns_.size() < past_.size(); }
 
   /// The end; nullopt before it.
-  const std::optional<Result<Answer>>& answer() const { return answer_; }
+  const std::optional<Result<RunAnswer>>& answer() const { return answer_; }
   std::span<const Turn> turns() const { return turns_; }
   /// The bound that ended the run early: "calls", "tokens", "cost", "time"; "": none.
   std::string_view used_up() const { return used_up_; }
@@ -82,7 +82,7 @@ class Run {
   std::vector<Turn> turns_;
   size_t step_begin_ = 0;  // the first turn of the latest step
   std::optional<Milliseconds> step_end_;
-  std::optional<Result<Answer>> answer_;
+  std::optional<Result<RunAnswer>> answer_;
   std::string_view used_up_;
   uint32_t calls_ = 0;
   uint64_t tokens_ = 0;

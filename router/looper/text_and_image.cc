@@ -38,8 +38,8 @@ class TextAndImage final : public Algorithm {
       return {.calls = {text_by(writers_[written])}, .joins = true};
     if (!all_done(turns)) return {};
     if (text.reply() != nullptr)
-      return {.answer = Answer{static_cast<size_t>(&text - turns.data())}};
-    if (image.reply() != nullptr) return {.answer = Answer{kImage}};
+      return {.answer = RunAnswer{static_cast<size_t>(&text - turns.data())}};
+    if (image.reply() != nullptr) return {.answer = RunAnswer{kImage}};
     return {.answer = neither(text.outcome.error(), image.outcome.error())};
   }
 

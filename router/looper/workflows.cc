@@ -215,13 +215,13 @@ class WorkflowRun final : public Algorithm {
 
   static Step wait(std::vector<size_t> waiting) {
     const size_t first = waiting.front();
-    return {.answer = Answer{.turn = first, .waiting = std::move(waiting)}};
+    return {.answer = RunAnswer{.turn = first, .waiting = std::move(waiting)}};
   }
 
   Step finish(std::span<const Turn> turns, const std::vector<size_t>& good) const {
     if (good.empty()) return {.answer = failed(turns)};
     const size_t turn = good.front();
-    return {.answer = Answer{turn, extended(turns[turn].reply()->body, extension(turns))}};
+    return {.answer = RunAnswer{turn, extended(turns[turn].reply()->body, extension(turns))}};
   }
 
   const config::Workflows settings_;

@@ -49,7 +49,7 @@ Judge judge_of(const config::Config& config, const config::Routing& routing,
                const config::ClassifierSignal& signal) {
   Judge out;
   out.key = fmt::format("{}{}/{}", recipe_prefix(config, routing), signal.model, signal.name);
-  out.asker = fmt::format("classifier signal \"{}\"", signal.name);
+  out.used_by = fmt::format("classifier signal \"{}\"", signal.name);
   out.question.instructions = signal.instructions;
   out.is_classifier = signal.type == config::ClassifierSignal::Type::kHttp;
   const auto add = [&](const std::string& label) {
@@ -70,7 +70,7 @@ std::optional<Judge> preference_judge(const config::Config& config,
   if (routing.preferences.empty() || config.modules.classifier.preference.use_contrastive)
     return std::nullopt;
   Judge out;
-  out.asker = "preference signals";
+  out.used_by = "preference signals";
   out.question.instructions = fmt::format(
       "The text is a user's request. The label is the preference that it shows; {} if it shows "
       "none of the others.",
@@ -103,7 +103,7 @@ std::optional<Judge> shadow_judge(const config::Config& config, const config::De
   if (!plugin || !plugin->is_on() || plugin->comparison.judge.empty()) return std::nullopt;
   Judge out;
   out.key = shadow_judge_key(plugin->comparison.judge);
-  out.asker = fmt::format("shadow_dispatch of decision \"{}\"", decision.name);
+  out.used_by = fmt::format("shadow_dispatch of decision \"{}\"", decision.name);
   out.without = "answers are not compared";
   out.question.instructions = "The text is two answers to the same request.";
   out.question.labels = {std::string(kShadowAgrees), std::string(kShadowContradicts), "differ"};

@@ -12,8 +12,8 @@ namespace signalbox::models {
 
 /// A question and the server that answers it.
 struct Judge {
-  std::string key;    // in Models::classifiers
-  std::string asker;  // such as: classifier signal "risk"
+  std::string key;      // in Models::classifiers
+  std::string used_by;  // such as: classifier signal "risk"
   const config::ExternalModel* server = nullptr;
   RemoteQuestion question = {};
   std::string why = {};        // the reason why nobody answers; "" if there is a server

@@ -83,6 +83,7 @@ std::string system_model(const config::SystemModels& models, std::string_view re
       {"feedback_detector", &models.feedback_detector},
       {"hallucination_detector", &models.hallucination_detector},
       {"hallucination_explainer", &models.hallucination_explainer},
+      {"safety", &models.safety},
   };
   for (const auto& [name, directory] : known) {
     if (name == ref) return *directory;
@@ -134,6 +135,7 @@ ConfiguredDirectory classifier_of(const config::Config& config, std::string_view
     return discovered(by("prompt_guard", m.prompt_guard, "prompt_guard"), type,
                       config::SystemModels{}.prompt_guard);
   }
+  if (type == "safety") return by("safety.safety", m.safety, "safety");
   if (type == "user_feedback")
     return by("feedback_detector", m.feedback_detector, "feedback_detector");
   if (type == "fact_check") {
@@ -329,15 +331,23 @@ std::vector<std::string> find_condition_labels(const config::Routing& routing,
                                                std::string_view name) {
   std::vector<std::string> out;
   const std::string prefix = fmt::format("{}:", name);
-  any_condition(routing, [&](std::string_view type, std::string_view class_name) {
+  for (const auto& [type, class_name] : find_conditions(routing)) {
     if (type == "classifier" && class_name.starts_with(prefix))
-      out.emplace_back(class_name.substr(prefix.size()));
+      out.push_back(class_name.substr(prefix.size()));
+  }
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> find_conditions(const config::Routing& routing) {
+  std::vector<std::pair<std::string, std::string>> out;
+  any_condition(routing, [&](std::string_view type, std::string_view name) {
+    out.emplace_back(type, name);
     return false;
   });
   return out;
 }
 
-bool asks_for(const config::Routing& routing, std::string_view type) {
+bool uses_type(const config::Routing& routing, std::string_view type) {
   return any_condition(routing,
                        [&](std::string_view each, std::string_view) { return each == type; });
 }
@@ -363,7 +373,7 @@ bool needs_embedder(const config::Routing& r) {
          std::any_of(r.decisions.begin(), r.decisions.end(), compares_shadows) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), compares_documents) ||
          !r.embeddings.empty() || !r.intents.empty() || !r.complexity.empty() ||
-         !r.reasks.empty() || !r.preferences.empty() || !r.kb.empty() || asks_for(r, "kb_metric");
+         !r.reasks.empty() || !r.preferences.empty() || !r.kb.empty() || uses_type(r, "kb_metric");
 }
 
 std::vector<ModelNeed> classifier_needs(const config::Config& config,
@@ -384,7 +394,7 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
                    line});
   };
   const auto add_type = [&](std::string_view type, bool declared) {
-    add(type, type, declared, asks_for(routing, type));
+    add(type, type, declared, uses_type(routing, type));
   };
   add_type("domain", !routing.domains.empty());
   add_type("fact_check", !routing.fact_check.empty());
@@ -397,6 +407,7 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
   const bool masks = std::any_of(decisions.begin(), decisions.end(), [](const auto& decision) {
     return decision.pii_mask && decision.pii_mask->enabled;
   });
+  add_type("safety", !routing.safety.empty());
   add_type("pii", masks || !routing.pii.empty() ||
                       std::any_of(models.begin(), models.end(), selection::restricts));
   for (const config::JailbreakSignal& signal : routing.jailbreak) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/engine.h"
@@ -36,7 +37,11 @@ struct Models {
 };
 
 /// Returns whether a condition or a projection of the routing uses signals of the type.
-bool asks_for(const config::Routing& routing, std::string_view type);
+bool uses_type(const config::Routing& routing, std::string_view type);
+
+/// Returns the type and the name of the signal of each condition. The name of a class is
+/// NAME:LABEL.
+std::vector<std::pair<std::string, std::string>> find_conditions(const config::Routing& routing);
 
 /// Returns the classes of a classifier signal that conditions name, once for each time.
 std::vector<std::string> find_condition_labels(const config::Routing& routing,

@@ -158,8 +158,8 @@ class RemoteClassifier final : public engine::TextModel {
     if (!breaker_.allows(Clock::now(), limit))
       return fail(Code::kUpstream, "{}: it is not called for a second, because {} calls failed",
                   name_, upstream::Breaker::kFailuresMax);
-    const auto reply = posters_.ask(protocol_.target, "application/json", protocol_.ask(input),
-                                    limit, kAnswerBytesMax, patience.stop);
+    const auto reply = posters_.post(protocol_.target, "application/json", protocol_.write(input),
+                                     limit, kAnswerBytesMax, patience.stop);
     if (!reply && reply.error().code == Code::kCancelled) {
       breaker_.give_up(Clock::now());
       return fail(Code::kCancelled, "{}: the client no longer waits", name_);
@@ -253,7 +253,7 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_classifier(
     SIGNALBOX_TRY(auto scores, read_remote_label(std::move(body), labels));
     return engine::Answer{.scores = std::move(scores), .entities = {}};
   };
-  protocol.ask = [server, question = std::move(question)](const engine::Input& input) {
+  protocol.write = [server, question = std::move(question)](const engine::Input& input) {
     return remote_question_body(server, question, input.text);
   };
   return open_remote(server, std::move(protocol));

@@ -22,7 +22,7 @@ struct RemoteProtocol {
   engine::HeadKind kind = engine::HeadKind::kSequence;
   size_t window_bytes = 0;             // the length of a text that the server reads whole
   std::chrono::milliseconds limit{0};  // of a call; 0: that of the server
-  std::function<std::string(const engine::Input& input)> ask;  // the body of a call
+  std::function<std::string(const engine::Input& input)> write;  // the body of a call
   /// The answer of the head to a text. Errors: kUpstream, without parts of the text or the reply.
   std::function<Result<engine::Answer>(std::string body, const engine::Input& input)> read;
 };

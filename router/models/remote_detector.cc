@@ -148,7 +148,7 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_detector(
   protocol.labels = {"supported", "hallucinated"};
   protocol.kind = engine::HeadKind::kTokens;
   protocol.window_bytes = kDetectorWindowBytes;
-  protocol.ask = [server](const engine::Input& input) {
+  protocol.write = [server](const engine::Input& input) {
     return detector_body(server, input.text, input.pair.value_or(std::string_view()));
   };
   protocol.read = [](std::string body, const engine::Input& input) -> Result<engine::Answer> {

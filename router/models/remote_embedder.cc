@@ -89,7 +89,7 @@ class RemoteEmbedder final : public engine::TextEmbedder {
   Result<void> learn_dim() {
     if (dim_ > 0) return {};
     const std::string_view word = "width";
-    SIGNALBOX_TRY(std::string body, ask({&word, 1}, limit_, {}));
+    SIGNALBOX_TRY(std::string body, post_texts({&word, 1}, limit_, {}));
     auto vectors = read_vectors(std::move(body), 1);
     if (!vectors) return fail_in(name_, std::move(vectors).error());
     dim_ = static_cast<int32_t>(vectors->front().size());
@@ -108,7 +108,7 @@ class RemoteEmbedder final : public engine::TextEmbedder {
     const auto left = patience.deadline - Clock::now();
     const auto limit = left < limit_ ? std::chrono::ceil<milliseconds>(left) : limit_;
     if (limit <= milliseconds{0}) return fail(Code::kDeadline, "{}: no time is left", name_);
-    SIGNALBOX_TRY(std::string body, ask(texts, limit, patience.stop));
+    SIGNALBOX_TRY(std::string body, post_texts(texts, limit, patience.stop));
     if (auto read = read_embeddings_reply(std::move(body), texts.size(), out); !read)
       return fail_in(name_, std::move(read).error());
     return {};
@@ -125,15 +125,15 @@ class RemoteEmbedder final : public engine::TextEmbedder {
   }
 
   // Returns the body of a reply. All attempts together take at most `limit`.
-  Result<std::string> ask(std::span<const std::string_view> texts, milliseconds limit,
-                          const std::stop_token& stop) const {
+  Result<std::string> post_texts(std::span<const std::string_view> texts, milliseconds limit,
+                                 const std::stop_token& stop) const {
     const std::string body = request(texts);
     const auto until = Clock::now() + limit;
     Result<std::string> out = fail(Code::kUpstream, "{}: no attempt was made", name_);
     for (uint32_t attempt = 0; attempt < attempts_; ++attempt) {
       const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
       if (left <= milliseconds{0} || stop.stop_requested()) break;
-      auto reply = posters_.ask(target_, "application/json", body, left, kReplyBytesMax, stop);
+      auto reply = posters_.post(target_, "application/json", body, left, kReplyBytesMax, stop);
       if (!reply) {
         out = tl::unexpected<Error>(std::move(reply).error());  // the message names the server
         continue;

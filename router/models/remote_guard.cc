@@ -64,7 +64,7 @@ RemoteProtocol classify_protocol(std::vector<std::string> labels) {
   out.labels = labels;
   out.labels.emplace_back(kRest);
   out.window_bytes = kClassifierWindowBytes;
-  out.ask = inputs_body;
+  out.write = inputs_body;
   read_by(out, [labels = std::move(labels)](std::string body) {
     return read_label_scores(std::move(body), labels);
   });
@@ -108,14 +108,14 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_guard(
   protocol.window_bytes = kChatWindowBytes;
   if (guard.variant == config::kHttpChat) {
     protocol.target = "/v1/chat/completions";
-    protocol.ask = [server](const engine::Input& input) { return chat_body(server, input.text); };
+    protocol.write = [server](const engine::Input& input) { return chat_body(server, input.text); };
     const bool by_category = !guard.positive_labels.empty();
     read_by(protocol, [positive, by_category](std::string body) {
       return read_verdict(std::move(body), positive, by_category);
     });
   } else {
     protocol.target = "/";
-    protocol.ask = hook_body;
+    protocol.write = hook_body;
     read_by(protocol, [count = positive.size()](std::string body) {
       return read_hook_score(std::move(body), count);
     });

@@ -17,7 +17,7 @@ Result<void> open_judges(const config::Config& config, Models& models) {
     for (Judge& judge : judges_of(config, *routing)) {
       if (!judge.why.empty()) {
         models.notices.push_back(
-            fmt::format("{}: {}: {}; {}", config.source, judge.asker, judge.why, judge.without));
+            fmt::format("{}: {}: {}; {}", config.source, judge.used_by, judge.why, judge.without));
         continue;
       }
       if (models.classifiers.contains(judge.key)) continue;  // several decisions share it

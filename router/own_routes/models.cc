@@ -57,8 +57,9 @@ bool may(const std::vector<std::string>& allowed, std::string_view name) {
   return allowed.empty() || std::ranges::find(allowed, name) != allowed.end();
 }
 
-/// The names that a client with this key may request; null: without a key.
-std::vector<std::string> names_of(const config::Config& config, const config::ClientKey* key) {
+/// The names that a client with these headers and this key may request; null: without a key.
+std::vector<std::string> names_of(const config::Config& config, const config::FieldLookup& header,
+                                  const config::ClientKey* key) {
   const std::vector<std::string> everything;
   const auto& recipes = key == nullptr ? everything : key->recipes;
   const auto& models = key == nullptr ? everything : key->models;
@@ -76,7 +77,9 @@ std::vector<std::string> names_of(const config::Config& config, const config::Cl
     if (recipes.empty() || leads_here) add(name);
   }
   for (const config::Entrypoint& entrypoint : config.entrypoints) {
-    if (!may(recipes, entrypoint.recipe)) continue;
+    const auto leads_on = [&](std::string_view recipe) { return may(recipes, recipe); };
+    if (!config::is_open_to(entrypoint, header)) continue;
+    if (std::ranges::none_of(config::recipes_of(entrypoint), leads_on)) continue;
     for (const std::string& name : entrypoint.model_names) add(name);
   }
   if (!config.router.include_config_models_in_list) return out;
@@ -86,9 +89,10 @@ std::vector<std::string> names_of(const config::Config& config, const config::Cl
   return out;
 }
 
-Listings list_models(const config::Config& config, const config::ClientKey* key) {
+Listings list_models(const config::Config& config, const config::FieldLookup& header,
+                     const config::ClientKey* key) {
   const auto created = static_cast<int64_t>(std::time(nullptr));
-  const std::vector<std::string> names = names_of(config, key);
+  const std::vector<std::string> names = names_of(config, header, key);
   Listings out;
   json::Writer openai, anthropic;
   openai.begin_object().member("object", "list").key("data").begin_array();
@@ -106,16 +110,21 @@ Listings list_models(const config::Config& config, const config::ClientKey* key)
   return out;
 }
 
-/// The lists for everybody, which are written once, or those for a key.
+/// The lists for everybody, which are written once, or those for a key or for certain headers.
 class AllListings {
  public:
   explicit AllListings(const config::Config& config)
       // Shared by the copies of the handlers and the replies in progress.
-      : config_(config), all_(std::make_shared<const Listings>(list_models(config, nullptr))) {}
+      : config_(config), all_(std::make_shared<const Listings>(list_models(config, {}, nullptr))) {}
 
-  std::shared_ptr<const Listings> of(const config::ClientKey* key) const {
-    if (key == nullptr || (key->models.empty() && key->recipes.empty())) return all_;
-    return std::make_shared<const Listings>(list_models(config_, key));
+  std::shared_ptr<const Listings> of(const http::Request& request) const {
+    const config::ClientKey* key = request.key.get();
+    const bool has_all = key == nullptr || (key->models.empty() && key->recipes.empty());
+    const bool has_rules = std::ranges::any_of(
+        config_.entrypoints, [](const config::Entrypoint& each) { return !each.rules.empty(); });
+    if (has_all && !has_rules) return all_;
+    const auto header = [&](std::string_view name) { return request.headers.find(name); };
+    return std::make_shared<const Listings>(list_models(config_, header, key));
   }
 
  private:
@@ -156,10 +165,10 @@ http::Task<> send_one(http::Exchange exchange, std::shared_ptr<const Listings> l
 std::vector<http::Route> model_routes(const config::Config& config) {
   const AllListings listings(config);
   auto all = [listings](http::Exchange exchange) {
-    return send_all(exchange, listings.of(exchange.request.key.get()));
+    return send_all(exchange, listings.of(exchange.request));
   };
   auto one = [listings](http::Exchange exchange) {
-    return send_one(exchange, listings.of(exchange.request.key.get()));
+    return send_one(exchange, listings.of(exchange.request));
   };
   return {{"GET", "/v1/models", std::move(all)}, {"GET", std::string(kOnePrefix), std::move(one)}};
 }

@@ -179,7 +179,7 @@ std::optional<WatchedReply> ReplyGuards::watched_reply(const routing::Plan& plan
                                          ? plan.documents.text
                                          : fmt::format("{}\n\n{}", plan.documents.text, memories));
     rules.grounding = !truth.empty;
-    rules.unverified = truth.empty && plan.asks_facts;
+    rules.unverified = truth.empty && plan.needs_facts;
     rules.on_hallucination = action_of(plan.grounding->hallucination_action);
     rules.on_unverified = action_of(plan.grounding->unverified_factual_action);
     rules.details = plan.grounding->include_hallucination_details;

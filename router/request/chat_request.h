@@ -56,6 +56,8 @@ struct ChatRequest {
   std::string sent;
   // The request as its client wrote it, if a server might get it so; nullopt for a chat completion.
   std::optional<NativeRequest> native;
+  // True if the client wrote a message or a response, so that the members' names are the router's.
+  bool is_translated = false;
   // The client's wish for reasoning, if its API has more than an effort for it.
   std::optional<bool> reasoning;
 

@@ -35,21 +35,23 @@ void visit_block(const Value& block, const VisitText& visit) {
   visit_object_text(block, contains(kCallTypes, label(block, "type")), visit);
 }
 
+void visit_message(const Value& message, const VisitText& visit) {
+  const auto content = message.find("content");
+  if (!content) return;
+  if (content->is_string()) visit_text(*content, Place::kMessage, visit);
+  const bool by_server = label(message, "role") == "assistant";
+  for (const Value& block : content->items()) {
+    if (!by_server || contains(kOwnBlocks, label(block, "type"))) visit_block(block, visit);
+  }
+}
+
 void visit_messages(const Value& root, const VisitText& visit) {
   for (const json::Member& member : root.members()) {
     if (member.key == "system") {
       if (member.value.is_string()) visit_text(member.value, Place::kMessage, visit);
       for (const Value& block : member.value.items()) visit_block(block, visit);
-    }
-    if (member.key != "messages") continue;
-    for (const Value& message : member.value.items()) {
-      const auto content = message.find("content");
-      if (!content) continue;
-      if (content->is_string()) visit_text(*content, Place::kMessage, visit);
-      const bool by_server = label(message, "role") == "assistant";
-      for (const Value& block : content->items()) {
-        if (!by_server || contains(kOwnBlocks, label(block, "type"))) visit_block(block, visit);
-      }
+    } else if (member.key == "messages") {
+      for (const Value& message : member.value.items()) visit_message(message, visit);
     }
   }
 }

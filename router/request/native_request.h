@@ -18,9 +18,9 @@ struct NativeRequest {
 };
 
 /// Visits every text that the client has written and that may be masked: like visit_message_text()
-/// for the messages or items, the system prompt and the variables of a stored prompt. What a server
-/// of the API has made, such as thoughts with their signature and results of its own tools, is left
-/// out, because the server accepts it only as it was.
+/// for the messages or items, the system prompt and the variables of a stored prompt. Texts
+/// that a server of the API has made, such as thoughts with their signature and results of its own
+/// tools, are left out, because the server accepts them only unchanged.
 void visit_native_text(const NativeRequest& request, const VisitText& visit);
 
 }  // namespace signalbox::request

@@ -212,41 +212,60 @@ Result<void> check_milvus(const json::Value& root) {
   return fail(Code::kUpstream, "it returned code {}", number ? *number : -1);
 }
 
-Result<std::vector<Found>> documents_of(const Search& search, const json::Value& root) {
-  std::optional<json::Value> list;
-  switch (search.format) {
+/// The path to the list of documents in a reply.
+std::string_view path_to_list(Format format) {
+  switch (format) {
     case Format::kCustom:
-      list = root.find("results");
-      if (!(list && list->is_array()) && !own_text(root))
-        return expected("text in content or text, and no list in results");
-      return custom_documents(root);
+      return "results";
     case Format::kElasticsearch:
-      list = find(root, {"hits", "hits"});
-      if (!list || !list->is_array()) return expected("hits.hits");
+      return "hits.hits";
+    case Format::kPinecone:
+      return "matches";
+    case Format::kWeaviate:
+      return "data.Get.Document";
+    case Format::kOpenAi:
+    case Format::kMilvus:
+      return "data";
+    case Format::kQdrant:
+      return "result.points";
+  }
+  return {};
+}
+
+std::optional<json::Value> find_at(const json::Value& from, std::string_view path) {
+  std::optional<json::Value> out = from;
+  while (out && !path.empty()) {
+    const std::string_view name = path.substr(0, path.find('.'));
+    path.remove_prefix(std::min(name.size() + 1, path.size()));
+    out = out->find(name);
+  }
+  return out;
+}
+
+Result<std::vector<Found>> documents_of(const Search& search, const json::Value& root) {
+  if (search.format == Format::kMilvus) SIGNALBOX_TRY_VOID(check_milvus(root));
+  const std::string_view path = path_to_list(search.format);
+  const std::optional<json::Value> list = find_at(root, path);
+  const bool has_list = list && list->is_array();
+  if (search.format == Format::kCustom) {
+    if (has_list || own_text(root)) return custom_documents(root);
+    return expected("text in content or text, and no list in results");
+  }
+  if (!has_list) return expected(path);
+  switch (search.format) {
+    case Format::kElasticsearch:
       return elasticsearch_documents(*list);
     case Format::kPinecone:
-      list = root.find("matches");
-      if (!list || !list->is_array()) return expected("matches");
       return pinecone_documents(*list);
     case Format::kWeaviate:
-      list = find(root, {"data", "Get", "Document"});
-      if (!list || !list->is_array()) return expected("data.Get.Document");
       return weaviate_documents(*list);
     case Format::kOpenAi:
-      list = root.find("data");
-      if (!list || !list->is_array()) return expected("data");
       return openai_documents(*list, search);
     case Format::kMilvus:
-      SIGNALBOX_TRY_VOID(check_milvus(root));
-      list = root.find("data");
-      if (!list || !list->is_array()) return expected("data");
       return milvus_documents(*list, search);
-    case Format::kQdrant:
-      list = find(root, {"result", "points"});
-      if (!list || !list->is_array()) return expected("result.points");
+    default:
       return qdrant_documents(*list, search);
   }
-  return expected("known form");
 }
 
 }  // namespace

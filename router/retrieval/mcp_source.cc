@@ -59,7 +59,7 @@ class Session {
   Result<upstream::PostReply> post(const std::string& body, const Within& within) {
     const auto limit = std::chrono::ceil<milliseconds>(within.until - Clock::now());
     if (limit <= milliseconds{0}) return fail(Code::kDeadline, "no time is left");
-    return posters_.ask(target_, "application/json", body, limit, kReplyBytesMax, within.stop);
+    return posters_.post(target_, "application/json", body, limit, kReplyBytesMax, within.stop);
   }
 
  private:

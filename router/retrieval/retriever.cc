@@ -49,8 +49,8 @@ class HttpSource final : public Source {
   Result<Documents> find(const Query& query, milliseconds limit,
                          const std::stop_token& stop) const override {
     SIGNALBOX_TRY(upstream::PostReply reply,
-                  posters_.ask(target_, "application/json", write_search(search_, query), limit,
-                               reply_bytes_max_, stop));
+                  posters_.post(target_, "application/json", write_search(search_, query), limit,
+                                reply_bytes_max_, stop));
     SIGNALBOX_TRY_VOID(check_status(reply.status));
     return read_documents(search_, std::move(reply.body));
   }

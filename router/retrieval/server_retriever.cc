@@ -24,15 +24,15 @@ using Documents = std::vector<std::string>;
 
 constexpr size_t kSearchesKept = 1024;
 constexpr size_t kBytesKept = size_t{16} << 20;  // of all kept documents of a decision
-constexpr seconds kTurnWait{1};
+constexpr seconds kSlotWait{1};
 
 /// Bounds how many threads search one server, so that a server that hangs does not hold them all.
 /// Thread-safe.
-class Turns {
+class SearchSlots {
  public:
-  explicit Turns(uint32_t at_once) : left_(at_once) {}
+  explicit SearchSlots(uint32_t at_once) : left_(at_once) {}
 
-  /// Waits for a turn. Returns false if there is none in time.
+  /// Waits for a free slot. Returns false if there is none in time.
   bool take(Clock::time_point until, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     if (!free_.wait_until(lock, stop, until, [this] { return left_ > 0; })) return false;
@@ -53,16 +53,16 @@ class Turns {
   uint32_t left_;
 };
 
-/// The turns of a server, which the retrievers of all decisions, and those of the configuration
+/// The slots of a server, which the retrievers of all decisions, and those of the configuration
 /// before, own together.
-std::shared_ptr<Turns> turns_of(const std::string& server, uint32_t at_once) {
+std::shared_ptr<SearchSlots> slots_of(const std::string& server, uint32_t at_once) {
   static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<Turns>> known;
+  static std::map<std::string, std::weak_ptr<SearchSlots>> known;
   const std::lock_guard lock(mutex);
   std::erase_if(known, [](const auto& each) { return each.second.expired(); });
-  std::weak_ptr<Turns>& kept = known[server];
+  std::weak_ptr<SearchSlots>& kept = known[server];
   auto out = kept.lock();
-  if (out == nullptr) kept = out = std::make_shared<Turns>(at_once);
+  if (out == nullptr) kept = out = std::make_shared<SearchSlots>(at_once);
   return out;
 }
 
@@ -82,7 +82,7 @@ class ServerRetriever final : public Retriever {
  public:
   ServerRetriever(std::unique_ptr<const Source> source, Bounds bounds)
       : source_(std::move(source)),
-        turns_(turns_of(bounds.server, bounds.at_once)),
+        slots_(slots_of(bounds.server, bounds.at_once)),
         name_(std::move(bounds.name)),
         limit_(bounds.limit),
         lifetime_(bounds.lifetime) {}
@@ -111,7 +111,7 @@ class ServerRetriever final : public Retriever {
     if (!breaker_.allows(Clock::now()))
       return fail(Code::kUpstream, "it is not called for a second, because {} calls failed",
                   upstream::Breaker::kFailuresMax);
-    auto found = ask_in_turn(query, patience);
+    auto found = search_in_slot(query, patience);
     if (!found && (found.error().code == Code::kCancelled || patience.stop.stop_requested()))
       return fail(Code::kCancelled, "the search was given up");
     breaker_.record(found.has_value(), Clock::now());
@@ -119,15 +119,16 @@ class ServerRetriever final : public Retriever {
     return found;
   }
 
-  Result<Documents> ask_in_turn(const Query& query, const engine::Patience& patience) const {
-    if (!turns_->take(std::min(patience.deadline, Clock::now() + kTurnWait), patience.stop))
+  Result<Documents> search_in_slot(const Query& query, const engine::Patience& patience) const {
+    if (!slots_->take(std::min(patience.deadline, Clock::now() + kSlotWait), patience.stop))
       return fail(Code::kOverloaded, "too many searches of it are running");
-    auto found = ask(query, patience);
-    turns_->give_back();
+    auto found = search_within_limit(query, patience);
+    slots_->give_back();
     return found;
   }
 
-  Result<Documents> ask(const Query& query, const engine::Patience& patience) const {
+  Result<Documents> search_within_limit(const Query& query,
+                                        const engine::Patience& patience) const {
     const auto left = patience.deadline - Clock::now();
     const auto limit = left < limit_ ? std::chrono::ceil<milliseconds>(left) : limit_;
     if (limit <= milliseconds{0}) return fail(Code::kDeadline, "no time is left");
@@ -135,7 +136,7 @@ class ServerRetriever final : public Retriever {
   }
 
   const std::unique_ptr<const Source> source_;
-  const std::shared_ptr<Turns> turns_;
+  const std::shared_ptr<SearchSlots> slots_;
   const std::string name_;
   const milliseconds limit_;
   mutable upstream::Breaker breaker_;

@@ -44,7 +44,7 @@ class Source {
 
 struct Bounds {
   std::string name;    // of the server, for messages
-  std::string server;  // its address; searches of one server share their turns
+  std::string server;  // its address; searches of one server share its slots
   uint32_t at_once = 1;
   std::chrono::milliseconds limit{};  // of a search
   std::chrono::seconds lifetime{0};   // of kept results; 0: none are kept

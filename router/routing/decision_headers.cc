@@ -28,6 +28,7 @@ constexpr auto kMatchedHeaders = std::to_array<std::pair<std::string_view, std::
     {"modality", "x-vsr-matched-modality"},
     {"authz", "x-vsr-matched-authz"},
     {"jailbreak", "x-vsr-matched-jailbreak"},
+    {"safety", "x-vsr-matched-safety"},
     {"pii", "x-vsr-matched-pii"},
     {"kb", "x-vsr-matched-kb"},
     {"conversation", "x-vsr-matched-conversation"},
@@ -234,7 +235,8 @@ std::string memory_words(const plugins::FoundMemories& memories) {
 
 std::string model_words(const Plan& plan) {
   std::string out = fmt::format("Model {}", plan.model->name);
-  if (plan.asked_for != plan.model->name) out += fmt::format(" (requested as {})", plan.asked_for);
+  if (plan.upstream_name != plan.model->name)
+    out += fmt::format(" (requested as {})", plan.upstream_name);
   if (!plan.selection_method.empty())
     out += fmt::format(" by {} ({})", plan.selection_method, plan.selection_reason);
   if (plan.reasoning == true)

@@ -542,11 +542,12 @@ std::string Evaluation::explain_words() const {
   const PlanTarget& bypass = state_->bypass;
   const std::string_view requested = state_->request.model;
   if (bypass.named != nullptr && bypass.named->name != requested)
-    return "The client asks to skip the router; the default model answers.";
+    return "The client has chosen to skip the router; the default model answers.";
   if (bypass.is_guarded)
     return fmt::format(
-        "The client names the model {}; only decisions that refuse are evaluated.\n{}", requested,
-        routing::explain_words(state_->report()));
+        "The client names the model {}; only decisions that refuse or have an action are "
+        "evaluated.\n{}",
+        requested, routing::explain_words(state_->report()));
   if (bypass.bypassed)
     return fmt::format("The client names the model {}; nothing is decided.", requested);
   return routing::explain_words(state_->report());

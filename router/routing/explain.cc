@@ -73,6 +73,39 @@ class Explainer {
     if (value.is_match()) out_.member("confidence", value.confidence_low);
   }
 
+  // Writes the members of a signal.
+  void write_signal(const TypeReport& type, uint32_t signal) {
+    if (const std::string_view why = why_unknown(type, signal); !why.empty()) {
+      out_.key("matched").null().member("why", why);
+    } else {
+      write_truth(report_.signals[type.first + signal]);
+      if (type.moot) {
+        out_.member("why", kMoot);
+      } else {
+        write_reading(type, signal);
+      }
+    }
+    const auto server = type.signals->server(signal);
+    if (type.computed && !type.moot && !server.empty()) out_.member("server", server);
+  }
+
+  void write_reading(const TypeReport& type, uint32_t signal) {
+    const signals::Reading& reading = type.readings[signal];
+    out_.member("score", reading.score);
+    if (const auto threshold = type.signals->threshold(signal))
+      out_.member("threshold", *threshold);
+    write_similarity(type, signal);
+    if (!reading.label.empty()) out_.member("label", reading.label);
+    if (!reading.unsupported_language.empty())
+      out_.member("unsupported_language", reading.unsupported_language);
+    if (reading.windows_cleared > 0) {
+      out_.member("windows", static_cast<int64_t>(reading.windows));
+      out_.member("windows_cleared", static_cast<int64_t>(reading.windows_cleared));
+    }
+    write_evidence(type, signal);
+    if (!type.signals->stand_in().empty()) out_.member("stand_in", type.signals->stand_in());
+  }
+
   // Types of one name are adjacent and form one object.
   void write_type(size_t index) {
     const TypeReport& type = report_.types[index];
@@ -83,32 +116,7 @@ class Explainer {
     if (index == 0 || !is_same(index - 1)) out_.key(type.signals->type()).begin_object();
     for (uint32_t i = 0; i < type.signals->size(); ++i) {
       out_.key(type.signals->name(i)).begin_object();
-      if (const std::string_view why = why_unknown(type, i); !why.empty()) {
-        out_.key("matched").null().member("why", why);
-      } else {
-        write_truth(report_.signals[type.first + i]);
-        if (type.moot) {
-          out_.member("why", kMoot);
-        } else {
-          out_.member("score", type.readings[i].score);
-          if (const auto threshold = type.signals->threshold(i))
-            out_.member("threshold", *threshold);
-          write_similarity(type, i);
-          if (const auto label = type.readings[i].label; !label.empty())
-            out_.member("label", label);
-          if (const auto language = type.readings[i].unsupported_language; !language.empty())
-            out_.member("unsupported_language", language);
-          if (const signals::Reading& reading = type.readings[i]; reading.windows_cleared > 0) {
-            out_.member("windows", static_cast<int64_t>(reading.windows));
-            out_.member("windows_cleared", static_cast<int64_t>(reading.windows_cleared));
-          }
-          write_evidence(type, i);
-          if (!type.signals->stand_in().empty()) out_.member("stand_in", type.signals->stand_in());
-        }
-      }
-      if (const auto server = type.signals->server(i);
-          type.computed && !type.moot && !server.empty())
-        out_.member("server", server);
+      write_signal(type, i);
       out_.end_object();
     }
     if (!is_same(index + 1)) out_.end_object();

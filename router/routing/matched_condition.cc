@@ -8,7 +8,8 @@
 namespace signalbox::routing {
 namespace {
 
-constexpr std::array<std::string_view, 4> kTypes{"jailbreak", "pii", "domain", "modality"};
+constexpr std::array<std::string_view, 5> kTypes{"jailbreak", "safety", "pii", "domain",
+                                                 "modality"};
 
 }  // namespace
 

@@ -13,7 +13,7 @@ namespace signalbox::routing {
 
 /// A condition of the decision that matches and is not under a NOT.
 struct MatchedCondition {
-  std::string_view type;  // jailbreak, pii, domain or modality
+  std::string_view type;  // jailbreak, safety, pii, domain or modality
   std::string_view name;
   double confidence;
   std::vector<std::string_view> evidence;  // as in signals::Evidence

@@ -70,7 +70,7 @@ struct Plan {
 
   Path path = Path::kUpstream;
   const config::Model* model = nullptr;  // if path is kUpstream
-  std::string asked_for;                 // the value of `model` in the upstream request
+  std::string upstream_name;             // the value of `model` in the upstream request
   std::string message;
   Guarded guarded;
   std::string recipe;             // the routing that decided; "": nothing was decided
@@ -113,7 +113,7 @@ struct Plan {
   const config::HallucinationPlugin* grounding = nullptr;      // nullptr: the reply is not checked
                                                                // against the request's context
   const config::ResponseJailbreakPlugin* jailbreak = nullptr;  // nullptr: no check for attacks
-  bool asks_facts = false;  // a signal requires the facts of the reply to be checked
+  bool needs_facts = false;  // a signal requires the facts of the reply to be checked
   // Placeholders in `body` and their originals, to restore in the reply
   std::vector<pii::Mask> masks;
 

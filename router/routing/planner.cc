@@ -26,7 +26,7 @@ Planner::Planner(const config::Config& config, const config::Routing& routing,
     ref.model = model.name;
     plain_refs_.push_back(std::move(ref));
   }
-  if (routing.fact_check.empty() && !models::asks_for(routing, "fact_check")) return;
+  if (routing.fact_check.empty() && !models::uses_type(routing, "fact_check")) return;
   config::Rule needed;
   needed.op = config::Rule::Operator::kLeaf;
   needed.type = "fact_check";

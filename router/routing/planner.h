@@ -56,7 +56,7 @@ struct ModelResults {
 };
 
 /// The name of a candidate's model at its server, which may be an adapter.
-inline const std::string& asked_for(const selection::Candidate& candidate) {
+inline const std::string& upstream_name(const selection::Candidate& candidate) {
   const std::string& adapter = candidate.ref->lora_name;
   return adapter.empty() ? candidate.model->provider_model_id : adapter;
 }
@@ -151,7 +151,7 @@ class Planner {
   static Result<void> check_documents(const PlanInputs& inputs, Plan& plan);
   Result<void> add_memory_rules(bool has_embedder);
   const plugins::MemoryRules* memory_rules_of(const PlanTarget& target) const;
-  bool wants_no_memories(const signals::Inputs& inputs) const;
+  bool declines_memories(const signals::Inputs& inputs) const;
   void find_memories(const PlanTarget& target, signals::Inputs& inputs,
                      ModelResults& results) const;
   void add_memories(const PlanInputs& inputs, Plan& plan) const;

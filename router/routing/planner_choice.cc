@@ -15,8 +15,12 @@ using Candidates = std::vector<selection::Candidate>;
 Candidates::const_iterator find_answerer(const Candidates& candidates,
                                          const learning::Answerer& answerer) {
   return std::find_if(candidates.begin(), candidates.end(), [&](const auto& each) {
-    return each.model->name == answerer.model && asked_for(each) == answerer.asked_for;
+    return each.model->name == answerer.model && upstream_name(each) == answerer.upstream_name;
   });
+}
+
+bool has_action(const PlanTarget& target) {
+  return target.decision != nullptr && !target.decision->action.destination.empty();
 }
 
 /// The features of the request with its signals; nullopt if the rules need none.
@@ -45,30 +49,33 @@ Planner::Candidates Planner::voice(const PlanTarget& target, std::string_view na
 }
 
 // The model that must get the results of the tools that it has called; null if there is none. A
-// model that the client names is its own choice. A spent budget comes first: a loop of tools would
-// go on at the price that the budget forbids.
+// model that the client names is its own choice, and an action is the operator's. A spent budget
+// comes first: a loop of tools would go on at the price that the budget forbids.
 const learning::Answerer* Planner::tool_caller(const PlanInputs& inputs) const {
   const learning::Situation* situation = inputs.conditions.learning;
   if (situation == nullptr || inputs.target.bypassed || inputs.conditions.cheapest ||
-      !inputs.conditions.voice.empty())
+      !inputs.conditions.voice.empty() || has_action(inputs.target))
     return nullptr;
   return learning::tool_caller(*situation,
                                learning::rules_of(config_.router.learning, inputs.target.decision));
 }
 
-// The results may lead to a decision that does not have the model. If personal data or an attack
-// leads there, its models are the operator's protection against it, and stay the only ones.
+// The results may lead to a decision that does not have the model. If personal data, an attack or
+// risky content leads there, its models are the operator's protection against it, and stay the only
+// ones.
 void Planner::add_tool_caller(const PlanInputs& inputs, Candidates& candidates) const {
   const learning::Answerer* found = tool_caller(inputs);
   if (found == nullptr) return;
   const learning::Answerer& caller = *found;
   if (std::ranges::any_of(inputs.matched, [](const MatchedCondition& condition) {
-        return condition.type == "pii" || condition.type == "jailbreak";
+        return condition.type == "pii" || condition.type == "jailbreak" ||
+               condition.type == "safety";
       }))
     return;
   if (find_answerer(candidates, caller) != candidates.end()) return;
   const auto add = [&](const config::ModelRef& ref) {
-    if (ref.model != caller.model || asked_for(candidate(ref)) != caller.asked_for) return false;
+    if (ref.model != caller.model || upstream_name(candidate(ref)) != caller.upstream_name)
+      return false;
     candidates.push_back(candidate(ref));
     return true;
   };
@@ -105,7 +112,7 @@ size_t Planner::apply_learning(const PlanInputs& inputs, const Candidates& left,
   const config::Decision& decision = *inputs.target.decision;
   std::vector<learning::Option> options;
   for (size_t i = 0; i < left.size(); ++i) {
-    options.push_back({left[i].model->name, asked_for(left[i]),
+    options.push_back({left[i].model->name, upstream_name(left[i]),
                        choice.scores.empty() ? std::nullopt : choice.scores[i]});
   }
   const learning::Rules rules = learning::rules_of(config_.router.learning, &decision);
@@ -134,6 +141,13 @@ Result<selection::Candidate> Planner::choose(const PlanInputs& inputs, const Can
     }
   }
   if (decision == nullptr || !inputs.conditions.voice.empty()) return left.front();
+  if (has_action(inputs.target)) {
+    plan.selection_method = "action";
+    plan.selection_reason = "the decision's action names the model";
+    if (left.front().model->name != decision->action.destination)
+      plan.selection_reason = "the model of the decision's action cannot answer";
+    return left.front();
+  }
   if (inputs.conditions.cheapest && left.size() > 1) {
     plan.selection_method = "budget";
     plan.selection_reason = "the client's budget is spent, and this is the cheapest model";

@@ -64,12 +64,12 @@ Planner::Candidates Planner::begin_image(const PlanInputs& inputs, Candidates& c
     if (conditions.draws) plan.image = &*decision->image_gen;
     return {};
   }
-  const bool wants_both = !has_modality(inputs, "AR") && has_modality(inputs, "BOTH");
-  const bool wants_text = wants_both || has_modality(inputs, "AR");
+  const bool is_both = !has_modality(inputs, "AR") && has_modality(inputs, "BOTH");
+  const bool has_text = is_both || has_modality(inputs, "AR");
   Candidates painters;
-  if (wants_both) painters = suited(candidates, true);
-  candidates = suited(candidates, !wants_text);
-  if (!wants_text) plan.image = &*decision->image_gen;
+  if (is_both) painters = suited(candidates, true);
+  candidates = suited(candidates, !has_text);
+  if (!has_text) plan.image = &*decision->image_gen;
   return painters;
 }
 

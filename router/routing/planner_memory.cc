@@ -71,7 +71,7 @@ const plugins::MemoryRules* Planner::memory_rules_of(const PlanTarget& target) c
   return found == memory_rules_.end() ? nullptr : &found->second;
 }
 
-bool Planner::wants_no_memories(const signals::Inputs& inputs) const {
+bool Planner::declines_memories(const signals::Inputs& inputs) const {
   const config::MemoryStore& store = config_.memory;
   return inputs.header(kNoMemoryHeader) == "true" ||
          is_among(store.disabled_routes, inputs.header(":path").value_or("")) ||
@@ -85,7 +85,7 @@ void Planner::find_memories(const PlanTarget& target, signals::Inputs& inputs,
   plugins::FoundMemories& out = results.memories;
   const std::string_view user =
       config::identity_of(inputs.header(config_.authz.identity.user_id_header).value_or(""));
-  if (user.empty() || wants_no_memories(inputs)) {
+  if (user.empty() || declines_memories(inputs)) {
     out.outcome = user.empty() ? MemoryOutcome::kNameless : MemoryOutcome::kOff;
     return;
   }

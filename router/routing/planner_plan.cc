@@ -22,6 +22,12 @@ namespace signalbox::routing {
 namespace {
 
 tl::unexpected<Error> unknown_model(const config::Config& config, std::string_view name) {
+  const auto has_name = [name](const config::Entrypoint& each) {
+    return std::ranges::find(each.model_names, name) != each.model_names.end();
+  };
+  if (std::ranges::any_of(config.entrypoints, has_name))
+    return fail(Code::kNotFound, "model: no rule of the entrypoint {} matches the request",
+                json::quote_briefly(name));
   std::string known;
   for (const std::string& each : config.auto_model_names)
     known += (known.empty() ? "" : ", ") + each;
@@ -76,7 +82,7 @@ std::string effort_of(const json::Value& root) {
   return effort && effort->is_string() ? std::string(effort->text()) : std::string();
 }
 
-bool wants_usage(const json::Value& root) {
+bool requests_usage(const json::Value& root) {
   const auto options = root.find("stream_options");
   const auto usage = options ? options->find("include_usage") : std::nullopt;
   return usage && usage->is_bool() && usage->boolean();
@@ -87,7 +93,7 @@ bool takes_usage(const config::Config& config, const request::ChatRequest& reque
                  const Plan& plan) {
   return config.spending && config.spending->request_usage && request.stream && !plan.native &&
          plan.model->api_format == config::Model::ApiFormat::kOpenAi &&
-         !wants_usage(request.document.root());
+         !requests_usage(request.document.root());
 }
 
 /// Requests the usage of a stream whose client does not want it.
@@ -248,7 +254,7 @@ std::string Planner::edit_native(const request::NativeRequest& native, const Pla
                           body);
     if (decision->tools) plugins::filter_tools(*decision->tools, body);
   }
-  if (request.model != plan.asked_for) body.set("model", json::quote(plan.asked_for));
+  if (request.model != plan.upstream_name) body.set("model", json::quote(plan.upstream_name));
   // Servers of the Responses API store a response unless `store` is false.
   if (plan.drops() && native.api == request::Api::kResponses) body.set("store", "false");
   add_prompt(inputs, plan, native, body, edits);
@@ -282,8 +288,9 @@ std::string Planner::edit_body(const PlanInputs& inputs, const config::Difficult
                           *plan.model, root, body);
     if (decision->tools) plugins::filter_tools(*decision->tools, body);
   }
+  if (request.is_translated) plugins::name_token_bound(*plan.model, body);
   if (plan.takes_usage) request_usage(root, body, edits);
-  if (request.model != plan.asked_for) body.set("model", json::quote(plan.asked_for));
+  if (request.model != plan.upstream_name) body.set("model", json::quote(plan.upstream_name));
   // Not every server knows the member, so it is set only where the client has.
   if (plan.drops() && root.find("store")) body.set("store", "false");
   add_prompt(inputs, plan, *root.find("messages"), edits);
@@ -402,7 +409,7 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   if (is_fallback) left.erase(left.begin() + 1, left.end());
   SIGNALBOX_TRY(const selection::Candidate choice, choose(inputs, left, plan));
   plan.model = choice.model;
-  plan.asked_for = asked_for(choice);
+  plan.upstream_name = upstream_name(choice);
   if (plan.image != nullptr) {
     SIGNALBOX_TRY_VOID(request_image(inputs, plan));
     plan.takes_usage = takes_usage(config_, inputs.signal_inputs.request(), plan);
@@ -443,7 +450,7 @@ void Planner::set_reply_checks(const PlanInputs& inputs, Plan& plan) const {
   if (checks_grounding(inputs.target)) {
     decision::Value facts = decision::Value::unknown();
     if (facts_ != decision::kNoSignal) facts = inputs.values[facts_];
-    plan.asks_facts = facts.is_match();
+    plan.needs_facts = facts.is_match();
     if (facts.high != decision::Truth::kNo) plan.grounding = &*decision->hallucination;
   }
   if (decision->response_jailbreak && decision->response_jailbreak->enabled)

@@ -22,7 +22,7 @@ void add_direct_names(config::Config& config) {
       return decision.algorithm.type != algorithm;
     });
     if (names.empty() || recipe.routing.decisions.empty()) return;
-    config.entrypoints.push_back({names, recipe.name});
+    config.entrypoints.push_back({names, recipe.name, {}});
     config.recipes.push_back(std::move(recipe));
   };
   add(looper.remom.model_names, "remom");
@@ -38,8 +38,9 @@ struct Router::Impl {
   std::vector<std::unique_ptr<const RoutingProgram>>
       routings;                          // the one at the top, then the recipes
   const RoutingProgram* main = nullptr;  // the routing that automatic names select
-  // The routing for each model name that clients may send, other than names of models.
-  std::map<std::string_view, const RoutingProgram*> by_model;
+  // The entrypoint for each model name that clients may send, other than names of models; null: the
+  // routing at the top.
+  std::map<std::string_view, const config::Entrypoint*> by_model;
   std::vector<std::string> notices;
   Stores stores;
 
@@ -49,11 +50,11 @@ struct Router::Impl {
     for (const config::Recipe& recipe : config.recipes)
       SIGNALBOX_TRY_VOID(add(recipe.name, recipe.routing));
     main = find(config::kDefaultRecipe);
-    for (const std::string& name : config.auto_model_names) by_model[name] = main;
+    for (const std::string& name : config.auto_model_names) by_model[name] = nullptr;
     for (const config::Entrypoint& entrypoint : config.entrypoints) {
-      const RoutingProgram* target = find(entrypoint.recipe);
-      SIGNALBOX_CHECK(target != nullptr);
-      for (const std::string& name : entrypoint.model_names) by_model[name] = target;
+      for (const std::string_view recipe : config::recipes_of(entrypoint))
+        SIGNALBOX_CHECK(find(recipe) != nullptr);
+      for (const std::string& name : entrypoint.model_names) by_model[name] = &entrypoint;
     }
     return {};
   }
@@ -142,15 +143,20 @@ Evaluation Router::evaluate(const request::ChatRequest& request,
   const auto found = impl_->by_model.find(request.model);
   const config::Providers& providers = impl_->config.providers;
   const bool names_a_model = found == impl_->by_model.end();
+  const config::Entrypoint* entrypoint = names_a_model ? nullptr : found->second;
+  const RoutingProgram* routing = impl_->main;
+  if (entrypoint != nullptr) routing = impl_->find(config::recipe_of(*entrypoint, headers));
+  if (routing == nullptr) {  // no rule matches, so nobody answers under this name
+    return impl_->evaluate(*impl_->main, request, std::move(headers), {.bypassed = true});
+  }
   PlanTarget bypass{.bypassed = names_a_model || impl_->is_skipped(headers)};
   if (bypass.bypassed) {
     bypass.named =
         providers.find(names_a_model ? request.model : std::string_view(providers.default_model));
   }
-  const RoutingProgram& routing = names_a_model ? *impl_->main : *found->second;
   bypass.is_guarded = names_a_model && bypass.named != nullptr && !impl_->is_skipped(headers) &&
-                      impl_->config.router.guards_named_models && routing.engine().has_guards();
-  return impl_->evaluate(routing, request, std::move(headers), bypass);
+                      impl_->config.router.guards_named_models && routing->engine().has_guards();
+  return impl_->evaluate(*routing, request, std::move(headers), bypass);
 }
 
 Result<Evaluation> Router::evaluate_recipe(std::string_view recipe,

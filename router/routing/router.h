@@ -118,9 +118,11 @@ class Router {
   ~Router();
 
   /// The request's model selects the routing: an automatic name selects the one at the top of the
-  /// file, a name of an entrypoint (which may also be an automatic name) its recipe. Any other name
-  /// is a model that the client has chosen. `headers` looks up the fields that identify the
-  /// requester; the data behind it must outlive the evaluation.
+  /// file, a name of an entrypoint (which may also be an automatic name) its recipe, or the recipe
+  /// of its rule for the path and the headers of the request; without such a rule the plan is
+  /// kNotFound. Any other name is a model that the client has chosen.
+  /// `headers` looks up the fields of the request, and its path as ":path"; the data behind it must
+  /// outlive the evaluation.
   Evaluation evaluate(const request::ChatRequest& request,
                       signals::HeaderLookup headers = {}) const;
   /// Uses the routing of that name, whatever model the request names. kNotFound if there is none.

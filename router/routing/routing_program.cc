@@ -17,11 +17,12 @@ void collect_leaves(const config::Rule& rule, std::vector<const config::Rule*>& 
   for (const config::Rule& condition : rule.conditions) collect_leaves(condition, leaves, negated);
 }
 
-// Leaves that contribute to a fast_response decision when they match.
+// Leaves that contribute to a fast_response decision, or to one with an action, when they match.
 std::vector<const config::Rule*> blocking_leaves(const config::Routing& routing) {
   std::vector<const config::Rule*> leaves;
   for (const config::Decision& decision : routing.decisions) {
-    if (decision.fast_response) collect_leaves(decision.rules, leaves);
+    const bool acts = !decision.action.destination.empty();
+    if (decision.fast_response || acts) collect_leaves(decision.rules, leaves);
   }
   return leaves;
 }
@@ -50,7 +51,7 @@ std::string_view consequence(const config::Routing& routing, std::string_view ty
   if (any_on_error(routing, type, [](OnError each) { return each == OnError::kUnknown; }))
     return "requests whose rules with on_unknown: fail_request need them get 503, and other "
            "conditions on them do not match";
-  const bool guards = (type == "jailbreak" || type == "pii") &&
+  const bool guards = (type == "jailbreak" || type == "pii" || type == "safety") &&
                       std::ranges::any_of(routing.decisions, config::is_guard);
   if (guards)
     return "conditions on them do not match, nor does NOT of them, so that they refuse no request";
@@ -102,7 +103,7 @@ config::Rule::OnError RoutingProgram::on_failure(const config::Rule& leaf, bool 
       const bool block = *modules.prompt_guard.on_error == config::ClassifierModel::OnError::kBlock;
       return block ? OnError::kMatch : OnError::kNoMatch;
     }
-    const bool guards = type == "jailbreak" || type == "pii";
+    const bool guards = type == "jailbreak" || type == "pii" || type == "safety";
     return guards && blocks ? OnError::kMatch : OnError::kDefault;
   };
   if (leaf.type != "projection") return answer_of(leaf.type);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/json.h"
+#include "router/dialects/call_numbers.h"
 #include "router/dialects/events.h"
 
 namespace signalbox::shadow {
@@ -47,6 +48,11 @@ class AnswerReader {
     std::string name, arguments;
   };
 
+  static std::string_view text_of(const json::Value& object, std::string_view key) {
+    const auto value = object.find(key);
+    return value && value->is_string() ? value->text() : std::string_view{};
+  }
+
   Result<void> append(std::string& to, const std::optional<json::Value>& text) {
     if (!text || !text->is_string()) return {};
     bytes_ += text->text().size();
@@ -71,10 +77,11 @@ class AnswerReader {
     int64_t next = 0;
     for (const json::Value& call : calls->items()) {
       const auto index = call.find("index");
-      const int64_t at = index ? index->integer().value_or(next) : next;
-      next = at + 1;
+      const int64_t given = index ? index->integer().value_or(next) : next;
+      next = given + 1;
       const auto function = call.find("function");
       if (!function) continue;
+      const size_t at = numbers_.of(given, text_of(call, "id"), text_of(*function, "name"));
       if (!calls_.contains(at) && calls_.size() == kToolsMax)
         return fail(Code::kTooLarge, "the answer calls more than {} tools", kToolsMax);
       SIGNALBOX_TRY_VOID(append(calls_[at].name, function->find("name")));
@@ -86,7 +93,8 @@ class AnswerReader {
   const size_t bytes_max_;
   size_t bytes_ = 0;
   std::string text_;
-  std::map<int64_t, ToolCall> calls_;
+  std::map<size_t, ToolCall> calls_;
+  dialects::CallNumbers numbers_;
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ void add_uses(const std::vector<limits::BucketUse>& uses, Words& to);
 struct Report {
   Words buckets, totals;  // commands; without a ledger, there is no second one
   std::vector<spending::SharedTotal> taken;
-  std::chrono::steady_clock::time_point asked_at;
+  std::chrono::steady_clock::time_point sent_at;
 };
 
 /// A plain value. For one thread at a time, and one exchange at a time.
@@ -98,7 +98,7 @@ class Exchange {
     if (connections != known_.connections && !known_.reports_everything) return true;
     known_.reports_everything = false;
     known_.connections = connections;
-    SIGNALBOX_TRY(bool more, apply_buckets(limiter, replies[0], report.asked_at, now));
+    SIGNALBOX_TRY(bool more, apply_buckets(limiter, replies[0], report.sent_at, now));
     if (totals != nullptr) {
       SIGNALBOX_TRY(const bool more_totals, apply_totals(*totals, replies[1]));
       more = more || more_totals || totals->unreported() > 0;
@@ -108,12 +108,12 @@ class Exchange {
 
  private:
   template <class Limiter>
-  Result<bool> apply_buckets(Limiter& limiter, const stores::RedisValue& reply, TimePoint asked_at,
+  Result<bool> apply_buckets(Limiter& limiter, const stores::RedisValue& reply, TimePoint sent_at,
                              TimePoint now) {
     SIGNALBOX_TRY(const auto read, read_buckets(reply));
     const bool is_new = read.epoch != std::exchange(known_.buckets_epoch, read.epoch);
     if (is_new) limiter.report_all(now);
-    limiter.set_levels(read.entries, asked_at, now);
+    limiter.set_levels(read.entries, sent_at, now);
     known_.buckets_cursor = is_new ? "0" : read.cursor;
     return is_new || read.size == kEntriesMax;
   }

@@ -187,9 +187,9 @@ Words SharedCounts::greeting() const {
 
 Result<bool> SharedCounts::exchange() {
   if (has_new_totals_.exchange(false)) exchange_.read_all_totals();
-  const Clock::time_point asked_at = Clock::now();
-  const bool greets = asked_at >= greet_at_;
-  const Report report = exchange_.begin(limiter_, ledger_, redis_.connections(), asked_at);
+  const Clock::time_point sent_at = Clock::now();
+  const bool greets = sent_at >= greet_at_;
+  const Report report = exchange_.begin(limiter_, ledger_, redis_.connections(), sent_at);
   std::vector<stores::Redis::Command> commands{views_of(report.buckets)};
   if (ledger_ != nullptr) commands.push_back(views_of(report.totals));
   const Words words = greets ? greeting() : Words();  // the command is a view of them
@@ -203,7 +203,7 @@ Result<bool> SharedCounts::exchange() {
                                                   redis_.connections(), Clock::now()));
   if (greets) {
     SIGNALBOX_TRY_VOID(apply_routers(replies->back()));
-    greet_at_ = asked_at + kGreeting;
+    greet_at_ = sent_at + kGreeting;
   }
   return more;
 }

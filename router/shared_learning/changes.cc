@@ -56,7 +56,7 @@ std::optional<Change> read_conversation(const Fields& entry) {
   out.kind = Change::Kind::kConversation;
   learning::Conversation& to = out.conversation;
   to.last = {entry[3], entry[5], entry[7]};
-  const bool is_good = is_name(to.last.model) && is_name(to.last.asked_for) &&
+  const bool is_good = is_name(to.last.model) && is_name(to.last.upstream_name) &&
                        is_name(to.last.decision) && read_number(entry[9], kCountMax, to.turns) &&
                        read_number(entry[11], kCountMax, to.switches) &&
                        read_number(entry[13], kMomentMax, out.used_ms);
@@ -70,10 +70,10 @@ std::optional<Change> read_conversation(const Fields& entry) {
 
 std::optional<Fields> fields_of(const learning::Conversation& conversation, int64_t used_ms) {
   const learning::Answerer& last = conversation.last;
-  if (!is_name(last.model) || !is_name(last.asked_for) || !is_name(last.decision))
+  if (!is_name(last.model) || !is_name(last.upstream_name) || !is_name(last.decision))
     return std::nullopt;
   return Fields{"model",    last.model,
-                "asked",    last.asked_for,
+                "asked",    last.upstream_name,
                 "decision", last.decision,
                 "turns",    std::to_string(conversation.turns),
                 "switches", std::to_string(conversation.switches),

@@ -134,11 +134,12 @@ void RowMemories::use(std::string_view user, std::span<const std::string> ids, T
 
 Result<void> RowMemories::write_uses(const std::string& owner, const std::vector<std::string>& ids,
                                      TimePoint now) {
-  std::vector<std::string> asked = ids;
-  for (const std::string& id : ids) asked.push_back(deletion_id(id));
+  std::vector<std::string> looked_up = ids;
+  for (const std::string& id : ids) looked_up.push_back(deletion_id(id));
   SIGNALBOX_TRY_VOID(prepare(0));
-  SIGNALBOX_TRY(auto rows,
-                query({.owner = owner, .ids = asked, .is_whole = true, .most = asked.size()}));
+  SIGNALBOX_TRY(
+      auto rows,
+      query({.owner = owner, .ids = looked_up, .is_whole = true, .most = looked_up.size()}));
   std::vector<Row> used;
   for (Row& row : rows.rows) {
     const bool is_gone =

@@ -2,8 +2,8 @@
 // Records of requests on a server, which several routers write and read, and which outlive them.
 //
 // Records are written in the background, and dropped while the server takes none: no request waits
-// for them. What the server loses is lost, but no deletion is: a router whose connection was lost
-// repeats those that it knows.
+// for them. Records that the server loses are lost, but deletions are not: after each lost
+// connection, a router repeats the deletions that it knows.
 
 #include <chrono>
 #include <memory>

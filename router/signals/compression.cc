@@ -33,7 +33,7 @@ Compression::Compression(const config::PromptCompression& config)
       options_(options_of(config)) {}
 
 bool Compression::concerns(std::string_view type) const {
-  return enabled_ && type != "jailbreak" && type != "pii" &&
+  return enabled_ && type != "jailbreak" && type != "safety" && type != "pii" &&
          std::find(skipped_.begin(), skipped_.end(), type) == skipped_.end();
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "engine/model_path.h"
@@ -64,6 +65,7 @@ class Factory {
     SIGNALBOX_TRY_VOID(
         add(r.role_bindings, [&] { return authz_signals(r.role_bindings, config_.authz); }));
     SIGNALBOX_TRY_VOID(jailbreak());
+    SIGNALBOX_TRY_VOID(safety());
     SIGNALBOX_TRY_VOID(pii());
     SIGNALBOX_TRY_VOID(knowledge_bases());
     SIGNALBOX_TRY_VOID(add(r.conversation, [&] { return conversation_signals(r.conversation); }));
@@ -76,6 +78,7 @@ class Factory {
       return agentic_facts_signals(r.agentic_facts, config_.router.agentic_facts);
     }));
     SIGNALBOX_TRY_VOID(classifiers());
+    unbuilt();
     return std::move(types_);
   }
 
@@ -220,7 +223,7 @@ class Factory {
   // Conditions may name a class that no signal declares, so the type may be needed without signals.
   template <class List>
   bool is_used(std::string_view type, const List& signals) const {
-    return !signals.empty() || models::asks_for(routing_, type);
+    return !signals.empty() || models::uses_type(routing_, type);
   }
 
   Result<void> domains() {
@@ -368,6 +371,32 @@ class Factory {
       return jailbreak_signals(routing_.jailbreak, guard, std::move(choice),
                                models_.embedder.get());
     });
+  }
+
+  Result<void> safety() {
+    if (routing_.safety.empty()) return {};
+    const config::ClassifierModel& module = config_.modules.safety;
+    SIGNALBOX_TRY(ModelChoice choice,
+                  choose_classifier(models::classifier_directory(config_, "safety"),
+                                    engine::HeadKind::kSequence, module.mapping_path));
+    if (models_.refuses_useless && choice.model != nullptr &&
+        find_unsafe_labels(choice.labels).empty() && models::asks_for(routing_, "safety"))
+      return fail(Code::kInvalid,
+                  "{}: global.model_catalog.system.safety: {}, but decisions depend on it; its "
+                  "labels are {}",
+                  config_.source, kNoUnsafeClass, fmt::join(choice.labels, ", "));
+    types_.push_back(safety_signals(routing_.safety, module, std::move(choice)));
+    return {};
+  }
+
+  // Conditions on types that are not built find their signals here, which never have a value.
+  void unbuilt() {
+    std::map<std::string, std::vector<std::string>> names;
+    for (auto& [type, name] : models::find_conditions(routing_)) {
+      if (config::is_unbuilt_signal(type)) names[type].push_back(std::move(name));
+    }
+    for (auto& [type, list] : names)
+      types_.push_back(unavailable_signals(type, std::move(list), "this type is not built"));
   }
 
   Result<void> pii() {

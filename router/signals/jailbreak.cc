@@ -1,5 +1,5 @@
-// Signals of type jailbreak. The score is the probability of a classifier, or the similarity to
-// known jailbreaks minus the similarity to benign lookalikes, or the higher of both.
+// Signals of the types jailbreak and safety. The score is the probability of a classifier, or the
+// similarity to known jailbreaks minus the similarity to benign lookalikes, or the higher of both.
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +20,7 @@ using JailbreakMethod = config::JailbreakSignal::Method;
 // The search stops at a window of this probability, unless the threshold is higher.
 constexpr double kCertain = 0.995;
 constexpr double kContrastiveThreshold = 0.1;
+constexpr double kSafetyThreshold = 0.5;
 // A jailbreak attempt is a sentence or two; in one vector for much text it would not stand out.
 constexpr int32_t kEmbeddedBytes = 504;
 // Windows that are read together: the search may end after each group.
@@ -32,17 +33,21 @@ using SeenParts = std::map<TextKind, std::unordered_set<std::string_view>>;
 
 class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
  public:
-  JailbreakSignals(const std::vector<config::JailbreakSignal>& signals,
+  JailbreakSignals(std::string_view type, const std::vector<config::JailbreakSignal>& signals,
                    const config::ClassifierModel& guard, ModelChoice classifier, bool has_embedder)
       : NamedSignals(signals),
+        type_(type),
         guard_(guard),
         classifier_(std::move(classifier)),
         has_embedder_(has_embedder) {
     if (classifier_.model == nullptr) return;
+    const bool is_safety = type == "safety";
     guard_heads_ = make_guard(*classifier_.model, classifier_.head,
-                              find_jailbreak_labels(guard, classifier_.labels));
+                              is_safety ? find_unsafe_labels(classifier_.labels)
+                                        : find_jailbreak_labels(guard, classifier_.labels));
     if (guard_heads_.positive.empty()) {
-      classifier_.why = "the classifier has none of prompt_guard's positive_labels";
+      classifier_.why =
+          is_safety ? kNoUnsafeClass : "the classifier has none of prompt_guard's positive_labels";
       classifier_.model = nullptr;
     }
     // A single label only repeats that it is an attack.
@@ -65,7 +70,7 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
     return {};
   }
 
-  std::string_view type() const override { return "jailbreak"; }
+  std::string_view type() const override { return type_; }
   Needs needs() const override {
     for (size_t i = 0; i < signals_.size(); ++i) {
       if (classifies(i)) return classifier_.calls_server() ? Needs::kServer : Needs::kClassifier;
@@ -200,7 +205,8 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
   double probability_threshold(size_t signal) const {
     const double own = signals_[signal].threshold;
     if (own > 0) return own;
-    return guard_.threshold > 0 ? guard_.threshold : kJailbreakThreshold;
+    if (guard_.threshold > 0) return guard_.threshold;
+    return type_ == "safety" ? kSafetyThreshold : kJailbreakThreshold;
   }
 
   Result<Reading> compare(uint32_t signal, const std::vector<std::string_view>& texts,
@@ -225,9 +231,8 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
 
   tl::unexpected<Error> too_long() const {
     return fail(Code::kTooLarge,
-                "the request is longer than the {} windows of about 1 KB that the guard reads "
-                "(prompt_guard.windows_max)",
-                guard_.windows_max);
+                "the request is longer than the {} windows of about 1 KB that the guard reads{}",
+                guard_.windows_max, type_ == "jailbreak" ? " (prompt_guard.windows_max)" : "");
   }
 
   // A server gets one window after the other, so that nothing is gained by reading ahead.
@@ -289,6 +294,7 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
     return out;
   }
 
+  const std::string_view type_;  // static
   const config::ClassifierModel& guard_;
   ModelChoice classifier_;
   bool has_embedder_;
@@ -302,11 +308,18 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
 SignalTypeResult jailbreak_signals(const std::vector<config::JailbreakSignal>& signals,
                                    const config::ClassifierModel& guard, ModelChoice classifier,
                                    const engine::TextEmbedder* embedder) {
-  auto made = std::make_unique<JailbreakSignals>(signals, guard, std::move(classifier),
+  auto made = std::make_unique<JailbreakSignals>("jailbreak", signals, guard, std::move(classifier),
                                                  embedder != nullptr);
   if (embedder == nullptr) return made;
   SIGNALBOX_TRY_VOID(made->embed(*embedder));
   return made;
+}
+
+std::unique_ptr<const SignalType> safety_signals(
+    const std::vector<config::JailbreakSignal>& signals, const config::ClassifierModel& module,
+    ModelChoice classifier) {
+  return std::make_unique<JailbreakSignals>("safety", signals, module, std::move(classifier),
+                                            false);
 }
 
 }  // namespace signalbox::signals

@@ -62,6 +62,13 @@ std::vector<size_t> find_jailbreak_labels(const config::ClassifierModel& guard,
                        : exact;
 }
 
+std::vector<size_t> find_unsafe_labels(std::span<const std::string> labels) {
+  const auto found = std::ranges::find_if(
+      labels, [](const std::string& label) { return ascii::iequals(label, "unsafe"); });
+  if (found == labels.end()) return {};
+  return {static_cast<size_t>(found - labels.begin())};
+}
+
 Guard make_guard(const engine::TextModel& model, size_t head, std::vector<size_t> positive) {
   Guard out{.head = head, .positive = std::move(positive)};
   const auto& heads = model.heads();

@@ -24,6 +24,10 @@ inline constexpr double kJailbreakThreshold = 0.7;
 std::vector<size_t> find_jailbreak_labels(const config::ClassifierModel& guard,
                                           std::span<const std::string> labels);
 
+/// Returns the index of the label `unsafe`, if there is one.
+std::vector<size_t> find_unsafe_labels(std::span<const std::string> labels);
+inline constexpr std::string_view kNoUnsafeClass = "the classifier has no class `unsafe`";
+
 /// How a text reaches the model. An instruction that a user may give is an injection in a document:
 /// the result of a tool, or a text that the request attaches.
 enum class TextKind : uint8_t { kPrompt, kDocument };

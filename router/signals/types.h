@@ -168,6 +168,12 @@ SignalTypeResult jailbreak_signals(const std::vector<config::JailbreakSignal>& s
                                    const config::ClassifierModel& guard, ModelChoice classifier,
                                    const engine::TextEmbedder* embedder);
 
+/// The highest sum of the probabilities of the module's positive_labels in the windows of a text;
+/// matches from the threshold (the signal's, else the module's, else 0.5) up.
+std::unique_ptr<const SignalType> safety_signals(
+    const std::vector<config::JailbreakSignal>& signals, const config::ClassifierModel& module,
+    ModelChoice classifier);
+
 /// Entities of a type that is not allowed, found by rules and by the model; matches from the
 /// threshold (the signal's, else the classifier's, else 0.9) up. Long texts are read in windows.
 /// Without a model only a match is certain. Evidence names types, never the data found.

@@ -207,8 +207,9 @@ void Totals::add_stored(const TotalKey& key, double amount) {
   if (period.begin == key.begin) period.stored += amount;
 }
 
-// A store with an older state has less than before. What it lacks is added to all that it returns
-// from now on: otherwise, new spending of the others would not count until it exceeds the loss.
+// A store with an older state has less than before. The difference is added to every sum that it
+// returns from now on. Otherwise, new spending of the others would not count until it exceeds the
+// loss.
 bool Totals::set_common(const CommonTotal& total, Day today) {
   const auto& [key, amount] = total;
   if (amount <= 0) return false;

@@ -34,6 +34,12 @@ const ObjectEditor::Change* ObjectEditor::change_of(std::string_view name) const
   return found == changes_.end() ? nullptr : &*found;
 }
 
+std::optional<std::string> ObjectEditor::json_of(std::string_view name) const {
+  if (const Change* const change = change_of(name)) return change->value;
+  const std::vector<json::Value> all = values(name);
+  return all.empty() ? std::nullopt : std::optional(std::string(all.back().raw()));
+}
+
 std::vector<json::Value> ObjectEditor::values(std::string_view name) const {
   std::vector<json::Value> out;
   if (change_of(name) != nullptr) return out;

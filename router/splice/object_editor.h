@@ -25,6 +25,9 @@ class ObjectEditor {
   void remove(std::string_view name);
   /// Returns whether the member has been set by set() and not removed since.
   bool is_set(std::string_view name) const;
+  /// Returns the member's JSON after the changes so far, of its last occurrence; nullopt if it has
+  /// none.
+  std::optional<std::string> json_of(std::string_view name) const;
   /// Returns the member's values in the source, without those that were removed or set.
   std::vector<json::Value> values(std::string_view name) const;
   /// Returns the same if all of them are objects, whose members can be set one by one; otherwise

@@ -91,7 +91,7 @@ Result<json::Document> Milvus::call(std::string_view path, std::string_view body
                                     milliseconds limit) {
   auto poster = take_idle();
   const std::string target = fmt::format("/v2/vectordb{}", path);
-  auto reply = poster->ask(target, "application/json", body, limit, kReplyBytesMax);
+  auto reply = poster->post(target, "application/json", body, limit, kReplyBytesMax);
   {
     const std::lock_guard lock(mutex_);
     if (idle_.size() < kIdleMax) idle_.push_back(std::move(poster));

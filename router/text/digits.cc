@@ -3,51 +3,63 @@
 
 #include "router/text/digits.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string>
 
+#include "base/ascii.h"
+
 namespace signalbox::text {
 
-std::optional<Digits> read_digits(std::string_view written) {
-  std::string plain;
-  size_t dots = 0, commas = 0, last = std::string_view::npos;
-  for (size_t i = 0; i < written.size(); ++i) {
-    const char c = written[i];
-    if (c >= '0' && c <= '9') continue;
-    dots += c == '.';
-    commas += c == ',';
-    if (c == '.' || c == ',') last = i;
-  }
-  const auto digits_after = [&](size_t at) {
-    size_t n = 0;
-    while (at + 1 + n < written.size() && written[at + 1 + n] >= '0' && written[at + 1 + n] <= '9')
-      ++n;
-    return n;
-  };
+namespace {
+
+size_t digits_after(std::string_view written, size_t at) {
+  size_t n = 0;
+  while (at + 1 + n < written.size() && ascii::is_digit(written[at + 1 + n])) ++n;
+  return n;
+}
+
+/// The place of the decimal point; nullopt if there is none.
+std::optional<size_t> point_of(std::string_view written, size_t dots, size_t commas) {
+  const size_t dot = written.rfind('.'), comma = written.rfind(',');
+  if (dots == 1 && (commas == 0 || dot > comma)) return dot;
+  if (commas != 1) return std::nullopt;
+  if (dots > 0) return comma > dot ? std::optional(comma) : std::nullopt;
   // After four digits or a leading zero, a comma cannot mark thousands.
-  const bool after_whole = commas == 1 && (last > 3 || written[0] == '0');
-  std::optional<size_t> point;
-  if (dots == 1 && (commas == 0 || written.find('.') > written.rfind(','))) {
-    point = written.find('.');
-  } else if (commas == 1 &&
-             (dots == 0 ? digits_after(last) != 3 || after_whole : last == written.find(','))) {
-    point = written.find(',');
-  } else if (dots > 1 || (dots == 1 && commas > 1)) {
-    if (commas > 0) return std::nullopt;
-  }
+  const bool is_thousands = digits_after(written, comma) == 3 && comma <= 3 && written[0] != '0';
+  return is_thousands ? std::nullopt : std::optional(comma);
+}
+
+/// The digits with a dot as the decimal point, and without other separators. nullopt if one of
+/// these does not stand before three digits, or before two in lakhs.
+std::optional<std::string> plain_of(std::string_view written, std::optional<size_t> point,
+                                    size_t commas) {
+  std::string out;
   for (size_t i = 0; i < written.size(); ++i) {
     const char c = written[i];
-    if (c >= '0' && c <= '9') {
-      plain += c;
-    } else if (point && i == *point) {
-      plain += '.';
-    } else if (c == ',' && commas > 1 && digits_after(i) == 2) {
-      continue;
-    } else if ((c == '.' || c == ',') && digits_after(i) != 3) {
-      return std::nullopt;  // "1.2.3", "192.168.0.1"
+    if (ascii::is_digit(c)) {
+      out += c;
+    } else if (point == i) {
+      out += '.';
+    } else if (c == '.' || c == ',') {
+      const bool is_lakh = c == ',' && commas > 1 && digits_after(written, i) == 2;
+      if (!is_lakh && digits_after(written, i) != 3) return std::nullopt;  // "1.2.3"
     }
   }
+  return out;
+}
+
+}  // namespace
+
+std::optional<Digits> read_digits(std::string_view written) {
+  const auto dots = static_cast<size_t>(std::ranges::count(written, '.'));
+  const auto commas = static_cast<size_t>(std::ranges::count(written, ','));
+  const std::optional<size_t> point = point_of(written, dots, commas);
+  if (!point && dots > 0 && commas > 0) return std::nullopt;
+  const std::optional<std::string> digits = plain_of(written, point, commas);
+  if (!digits) return std::nullopt;
+  const std::string& plain = *digits;
   Digits out;
   const auto read = std::from_chars(plain.data(), plain.data() + plain.size(), out.value);
   if (read.ec != std::errc() || !std::isfinite(out.value)) return std::nullopt;

@@ -231,6 +231,14 @@ bool fits_case(const Token& token) {
   return std::string_view("mglshtjwvLWVJ$%").find(token.text[0]) != std::string_view::npos;
 }
 
+Unit area_of(const Unit& length) {
+  return {kArea, length.factor * length.factor};
+}
+
+Unit volume_of(const Unit& length) {
+  return {kVolume, length.factor * length.factor * length.factor * 1e3};
+}
+
 std::optional<FoundUnit> power_of_length(const ReadText& text, size_t token) {
   const std::string_view first = text.at(token).lower;
   const bool square = is_one_of(first, {"square", "sq"}), cubic = is_one_of(first, {"cubic", "cu"});
@@ -240,9 +248,7 @@ std::optional<FoundUnit> power_of_length(const ReadText& text, size_t token) {
   if (text.at(next).is("-")) ++next;
   const Unit* unit = named(text.at(next).lower);
   if (unit == nullptr || unit->dimension != kLength) return std::nullopt;
-  const double f = unit->factor;
-  if (square) return FoundUnit{{kArea, f * f}, next + 1};
-  return FoundUnit{{kVolume, f * f * f * 1e3}, next + 1};
+  return FoundUnit{square ? area_of(*unit) : volume_of(*unit), next + 1};
 }
 
 // Reads "° C", "°F", "degrees Celsius", "degrees".
@@ -323,18 +329,17 @@ std::optional<FoundUnit> read_unit(const ReadText& text, size_t token) {
   if (unit == nullptr && first.kind == TokenKind::kIdentifier) {  // "km2", "m3"
     const std::string_view stem = first.lower.substr(0, first.lower.size() - 1);
     const Unit* length = named(stem);
-    if (length != nullptr && length->dimension == kLength && first.lower.back() == '2')
-      return FoundUnit{{kArea, length->factor * length->factor}, token + 1};
-    if (length != nullptr && length->dimension == kLength && first.lower.back() == '3')
-      return FoundUnit{{kVolume, length->factor * length->factor * length->factor * 1e3},
-                       token + 1};
+    if (length != nullptr && length->dimension == kLength) {
+      if (first.lower.back() == '2') return FoundUnit{area_of(*length), token + 1};
+      if (first.lower.back() == '3') return FoundUnit{volume_of(*length), token + 1};
+    }
   }
   const bool pence = first.text == "p" && text.glued(token);  // "15p", but not "15 p"
   if (unit == nullptr || !(fits_case(first) || pence)) return std::nullopt;
-  if (text.at(token + 1).is("²") && unit->dimension == kLength)
-    return FoundUnit{{kArea, unit->factor * unit->factor}, token + 2};
-  if (text.at(token + 1).is("³") && unit->dimension == kLength)
-    return FoundUnit{{kVolume, unit->factor * unit->factor * unit->factor * 1e3}, token + 2};
+  if (unit->dimension == kLength) {
+    if (text.at(token + 1).is("²")) return FoundUnit{area_of(*unit), token + 2};
+    if (text.at(token + 1).is("³")) return FoundUnit{volume_of(*unit), token + 2};
+  }
   if (auto found = speed(text, token + 1, *unit)) return found;
   if (auto found = over_hours(text, token + 1, *unit)) return found;
   return FoundUnit{*unit, token + 1};

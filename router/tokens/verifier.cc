@@ -12,7 +12,7 @@
 namespace signalbox::tokens {
 namespace {
 
-Verdict refused(std::string_view reason, std::string message, int status = 401) {
+Verification refused(std::string_view reason, std::string message, int status = 401) {
   return {nullptr, {status, reason, std::move(message)}};
 }
 
@@ -33,16 +33,17 @@ Owner owner_of(Identity identity, const config::TokenIssuer& issuer) {
 
 /// Returns the reason why there is no key for the token, and the keys to wait for. A client gets no
 /// details about the issuer's server, because nothing about the client is known; the log has them.
-Verdict without_key(const std::shared_ptr<KeySource>& source, const KeySource::Snapshot& state,
-                    const config::TokenIssuer& issuer, const Token& token) {
+Verification without_key(const std::shared_ptr<KeySource>& source, const KeySource::Snapshot& state,
+                         const config::TokenIssuer& issuer, const Token& token) {
   const bool is_new = state.keys == nullptr ||
                       (token.key_id ? !state.keys->has(*token.key_id) : state.keys->size() == 0);
   const bool waits = is_new && source->refresh();
   if (state.keys == nullptr || waits || (is_new && !state.trouble.empty())) {
-    Verdict out = refused("keys_unavailable",
-                          "the token cannot be verified now, because the keys of its issuer are "
-                          "not available; try again later",
-                          503);
+    Verification out =
+        refused("keys_unavailable",
+                "the token cannot be verified now, because the keys of its issuer are "
+                "not available; try again later",
+                503);
     if (waits) out.awaited = source;
     return out;
   }
@@ -100,8 +101,8 @@ std::vector<Verifier::IssuerState> Verifier::issuers() const {
   return out;
 }
 
-Verdict Verifier::verify(std::string_view token, int64_t now,
-                         const std::function<bool()>& may_verify) const {
+Verification Verifier::verify(std::string_view token, int64_t now,
+                              const std::function<bool()>& may_verify) const {
   if (token.size() > kTokenBytesMax) {
     return refused("token_too_large", fmt::format("the token has {} bytes, at most {} are read",
                                                   token.size(), kTokenBytesMax));
@@ -114,8 +115,8 @@ Verdict Verifier::verify(std::string_view token, int64_t now,
   return verify_new(token, now, digest, may_verify);
 }
 
-Verdict Verifier::verify_new(std::string_view text, int64_t now, const std::string& digest,
-                             const std::function<bool()>& may_verify) const {
+Verification Verifier::verify_new(std::string_view text, int64_t now, const std::string& digest,
+                                  const std::function<bool()>& may_verify) const {
   const auto token = parse_token(text);
   if (!token) return refused("invalid_token", token.error().message);
   const json::Value claims = token->claims.root();

@@ -22,7 +22,7 @@ inline constexpr std::string_view kWrongSignature = "wrong_signature";  // a Tok
 /// The token's owner in the form of a key: what it may use, its user and its groups.
 using Owner = std::shared_ptr<const config::ClientKey>;
 
-struct Verdict {
+struct Verification {
   Owner owner;           // null: refused
   TokenRefusal refusal;  // if it is
   /// The keys that the token needs are being read: wait() and verify again. Null: no waiting helps.
@@ -67,8 +67,8 @@ class Verifier {
 
   /// Never blocks. `now` is in seconds since 1970. `may_verify` is called before a signature is
   /// verified, which costs time; if it returns false, the token is refused with 429. Empty: true.
-  Verdict verify(std::string_view token, int64_t now,
-                 const std::function<bool()>& may_verify = {}) const;
+  Verification verify(std::string_view token, int64_t now,
+                      const std::function<bool()>& may_verify = {}) const;
 
  private:
   struct Issuer {
@@ -76,8 +76,8 @@ class Verifier {
     std::shared_ptr<KeySource> source;  // shared with the verifiers of other configurations
   };
   explicit Verifier(size_t remembered_max) : remembered_(remembered_max) {}
-  Verdict verify_new(std::string_view token, int64_t now, const std::string& digest,
-                     const std::function<bool()>& may_verify) const;
+  Verification verify_new(std::string_view token, int64_t now, const std::string& digest,
+                          const std::function<bool()>& may_verify) const;
 
   std::vector<Issuer> issuers_;
   mutable Remembered remembered_;

@@ -81,10 +81,11 @@ class QueuePlace {
 /// kNotFound if every worker has been tried, kOverloaded if none was free in time or too many
 /// requests wait, kCancelled.
 http::Task<Result<size_t>> acquire(Balancer& balancer, std::string_view model,
-                                   const workers::Ask& ask, const std::vector<size_t>& tried,
-                                   http::Interrupt& interrupt, bool waits) {
+                                   const workers::Affinity& affinity,
+                                   const std::vector<size_t>& tried, http::Interrupt& interrupt,
+                                   bool waits) {
   const auto now = http::Clock::now();
-  const auto begun = balancer.begin(ask, tried, now);
+  const auto begun = balancer.begin(affinity, tried, now);
   if (begun) co_return *begun;
   if (begun.error() == Missing::kOther)
     co_return fail(Code::kNotFound, "model \"{}\": every backend has been tried", model);
@@ -93,14 +94,14 @@ http::Task<Result<size_t>> acquire(Balancer& balancer, std::string_view model,
   const auto timer = std::make_shared<http::Timer>(executor);
   timer->expires_after(balancer.settings().queue_timeout);
   const auto ticket = balancer.wait(
-      ask, tried, [executor, timer] { http::asio::post(executor, [timer] { timer->cancel(); }); },
-      now);
+      affinity, tried,
+      [executor, timer] { http::asio::post(executor, [timer] { timer->cancel(); }); }, now);
   if (!ticket) {
     co_return fail(Code::kOverloaded,
                    "model \"{}\": its backends are busy and {} requests are waiting", model,
                    balancer.settings().queue_max);
   }
-  QueuePlace place(balancer, *ticket, ask.blocks.size());
+  QueuePlace place(balancer, *ticket, affinity.blocks.size());
   {
     http::Interrupt::Scope scope(interrupt, [timer] { timer->cancel(); });
     if (!interrupt.raised()) co_await timer->async_wait(http::kAwait);
@@ -216,11 +217,12 @@ http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& c
   const http::Executor executor = co_await http::asio::this_coro::executor;
   const std::vector<uint64_t> blocks = pool.blocks(call);
   const std::vector<uint64_t> ends = pool.ends(call);
-  const workers::Ask ask{blocks, pool.session(call), ends};
+  const workers::Affinity affinity{blocks, pool.session(call), ends};
   std::vector<size_t> tried;
   CallOutcome out;
   const bool waits = !call.gives_way;
-  Result<size_t> worker = co_await acquire(balancer, pool.model, ask, tried, call.interrupt, waits);
+  Result<size_t> worker =
+      co_await acquire(balancer, pool.model, affinity, tried, call.interrupt, waits);
   for (;;) {
     if (!worker) {
       // The error of the last attempt is more useful than the fact that no worker is left.
@@ -258,7 +260,7 @@ http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& c
       const bool repeats = out.elsewhere && again && call.repeatable && balancer.take_retry();
       // Give up this reply only if another worker is available: an error reply is better than none.
       tl::expected<size_t, Missing> next = tl::unexpected(Missing::kOther);
-      if (repeats) next = balancer.begin(ask, tried, http::Clock::now());
+      if (repeats) next = balancer.begin(affinity, tried, http::Clock::now());
       if (!next) {
         out.answer = std::move(leased);
         out.backend = balancer.name(tried.back());
@@ -282,7 +284,7 @@ http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& c
     log::debug("workers", "{}: model \"{}\": {}; trying another backend", call.request_id,
                pool.model, error.message);
     limit.reset();
-    worker = co_await acquire(balancer, pool.model, ask, tried, call.interrupt, waits);
+    worker = co_await acquire(balancer, pool.model, affinity, tried, call.interrupt, waits);
   }
 }
 

@@ -60,14 +60,14 @@ Poster::Poster(const config::BackendRef& to, std::chrono::milliseconds limit,
 Poster::~Poster() = default;
 
 Result<void> Poster::post(std::string_view target, std::string_view type, std::string_view body) {
-  SIGNALBOX_TRY(const PostReply reply, ask(target, type, body, impl_->limit, kReplyBytesMax));
+  SIGNALBOX_TRY(const PostReply reply, post(target, type, body, impl_->limit, kReplyBytesMax));
   if (reply.status / 100 != 2) return fail(Code::kUpstream, "it returned status {}", reply.status);
   return {};
 }
 
-Result<PostReply> Poster::ask(std::string_view target, std::string_view type, std::string_view body,
-                              std::chrono::milliseconds limit, size_t bytes_max,
-                              const std::stop_token& stop) {
+Result<PostReply> Poster::post(std::string_view target, std::string_view type,
+                               std::string_view body, std::chrono::milliseconds limit,
+                               size_t bytes_max, const std::stop_token& stop) {
   http::Headers headers;
   headers.add("Content-Type", type);
   return exchange("POST", target, headers, body, limit, bytes_max, stop);
@@ -133,11 +133,11 @@ void PosterPool::keep(std::unique_ptr<Poster> poster, const Result<PostReply>& r
   if (idle_.size() < kIdleMax) idle_.push_back(std::move(poster));
 }
 
-Result<PostReply> PosterPool::ask(std::string_view target, std::string_view type,
-                                  std::string_view body, std::chrono::milliseconds limit,
-                                  size_t bytes_max, const std::stop_token& stop) {
+Result<PostReply> PosterPool::post(std::string_view target, std::string_view type,
+                                   std::string_view body, std::chrono::milliseconds limit,
+                                   size_t bytes_max, const std::stop_token& stop) {
   auto poster = take();
-  auto reply = poster->ask(target, type, body, limit, bytes_max, stop);
+  auto reply = poster->post(target, type, body, limit, bytes_max, stop);
   keep(std::move(poster), reply);
   return reply;
 }

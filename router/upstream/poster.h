@@ -37,9 +37,9 @@ class Poster {
   Result<void> post(std::string_view target, std::string_view type, std::string_view body);
   /// The same with a limit of its own; it returns a reply of any status. A reply of more than
   /// `bytes_max` is kUpstream. It ends early with kCancelled if `stop` is requested.
-  Result<PostReply> ask(std::string_view target, std::string_view type, std::string_view body,
-                        std::chrono::milliseconds limit, size_t bytes_max,
-                        const std::stop_token& stop = {});
+  Result<PostReply> post(std::string_view target, std::string_view type, std::string_view body,
+                         std::chrono::milliseconds limit, size_t bytes_max,
+                         const std::stop_token& stop = {});
   /// The same with any method; JSON, or nothing if the body is empty.
   Result<PostReply> send(std::string_view method, std::string_view target, std::string_view json,
                          std::chrono::milliseconds limit, size_t bytes_max,
@@ -63,10 +63,10 @@ class PosterPool {
   PosterPool(config::BackendRef to, std::chrono::milliseconds limit,
              std::optional<std::string> api_key = std::nullopt);
 
-  /// See Poster::ask().
-  Result<PostReply> ask(std::string_view target, std::string_view type, std::string_view body,
-                        std::chrono::milliseconds limit, size_t bytes_max,
-                        const std::stop_token& stop = {});
+  /// See Poster::post().
+  Result<PostReply> post(std::string_view target, std::string_view type, std::string_view body,
+                         std::chrono::milliseconds limit, size_t bytes_max,
+                         const std::stop_token& stop = {});
   /// See Poster::send().
   Result<PostReply> send(std::string_view method, std::string_view target, std::string_view json,
                          std::chrono::milliseconds limit, size_t bytes_max);

@@ -300,7 +300,7 @@ std::vector<Searched> searched_entries(const Registry& registry, const Store& st
   return out;
 }
 
-/// The chunks of the hits. What was deleted during the search is left out.
+/// The chunks of the hits, without those that were deleted during the search.
 std::vector<Found> found_of(Registry& registry, std::span<const ChunkHit> hits,
                             std::span<const Searched> entries) {
   std::vector<Found> out;

@@ -30,18 +30,18 @@ Balancer::Balancer(config::Reliability settings, std::span<const Named> workers)
     workers_.emplace_back(each.name, weightless ? 1 : each.weight, settings_.prefix_blocks_max);
 }
 
-tl::expected<size_t, Missing> Balancer::begin(const Ask& ask, std::span<const size_t> tried,
-                                              TimePoint now) {
+tl::expected<size_t, Missing> Balancer::begin(const Affinity& affinity,
+                                              std::span<const size_t> tried, TimePoint now) {
   const std::lock_guard lock(mutex_);
   if (tried.empty()) {
     retries_ = std::min(kRetriesMax, retries_ + kRetryShare);
-    mean_blocks_ += (static_cast<double>(ask.blocks.size()) - mean_blocks_) * kMeanShare;
+    mean_blocks_ += (static_cast<double>(affinity.blocks.size()) - mean_blocks_) * kMeanShare;
   }
-  return take(ask, tried, now);
+  return take(affinity, tried, now);
 }
 
-tl::expected<size_t, Missing> Balancer::take(const Ask& ask, std::span<const size_t> tried,
-                                             TimePoint now) {
+tl::expected<size_t, Missing> Balancer::take(const Affinity& affinity,
+                                             std::span<const size_t> tried, TimePoint now) {
   const auto gather = [&](const auto& fits) {
     among_.clear();
     for (size_t i = 0; i < workers_.size(); ++i) {
@@ -56,28 +56,28 @@ tl::expected<size_t, Missing> Balancer::take(const Ask& ask, std::span<const siz
                   [&](size_t at) { return workers_[at].in_flight >= settings_.max_in_flight; });
     if (among_.empty()) return tl::unexpected(Missing::kRoom);
   }
-  const size_t chosen = among_.size() == 1 ? among_.front() : choose(ask, among_);
+  const size_t chosen = among_.size() == 1 ? among_.front() : choose(affinity, among_);
   ++turn_;
   Worker& worker = workers_[chosen];
   ++worker.in_flight;
-  worker.active_blocks += ask.blocks.size();
-  worker.cache.add(settings_.lb_policy == Policy::kPrefix ? ask.blocks : ask.ends);
+  worker.active_blocks += affinity.blocks.size();
+  worker.cache.add(settings_.lb_policy == Policy::kPrefix ? affinity.blocks : affinity.ends);
   return chosen;
 }
 
-size_t Balancer::choose(const Ask& ask, Among among) {
-  const bool has_session = settings_.lb_policy == Policy::kSession && !ask.session.empty();
-  if (!has_session && !ask.ends.empty()) {
-    if (const auto shared = choose_shared(workers_, among, ask.ends)) return *shared;
+size_t Balancer::choose(const Affinity& affinity, Among among) {
+  const bool has_session = settings_.lb_policy == Policy::kSession && !affinity.session.empty();
+  if (!has_session && !affinity.ends.empty()) {
+    if (const auto shared = choose_shared(workers_, among, affinity.ends)) return *shared;
   }
   switch (settings_.lb_policy) {
     case Policy::kWeighted:
       return choose_weighted(workers_, among);
     case Policy::kSession:
-      if (has_session) return choose_session(workers_, among, ask.session);
+      if (has_session) return choose_session(workers_, among, affinity.session);
       break;
     case Policy::kPrefix:
-      return choose_prefix(workers_, among, ask.blocks, mean_blocks_, settings_, turn_);
+      return choose_prefix(workers_, among, affinity.blocks, mean_blocks_, settings_, turn_);
     case Policy::kLeastRequest:
       break;
   }
@@ -140,7 +140,8 @@ bool Balancer::take_retry() {
 }
 
 // Serves the queue once, because a worker may have become free since begin() found none.
-std::optional<Balancer::Ticket> Balancer::wait(const Ask& ask, std::span<const size_t> tried,
+std::optional<Balancer::Ticket> Balancer::wait(const Affinity& affinity,
+                                               std::span<const size_t> tried,
                                                std::function<void()> wake, TimePoint now) {
   Wakes wakes;
   Ticket ticket = 0;
@@ -149,9 +150,9 @@ std::optional<Balancer::Ticket> Balancer::wait(const Ask& ask, std::span<const s
     if (queue_.size() >= settings_.queue_max) return std::nullopt;
     ticket = next_ticket_++;
     queue_.push_back({ticket,
-                      {ask.blocks.begin(), ask.blocks.end()},
-                      std::string(ask.session),
-                      {ask.ends.begin(), ask.ends.end()},
+                      {affinity.blocks.begin(), affinity.blocks.end()},
+                      std::string(affinity.session),
+                      {affinity.ends.begin(), affinity.ends.end()},
                       {tried.begin(), tried.end()},
                       std::move(wake)});
     wakes = serve_queue(now);
@@ -176,7 +177,7 @@ Balancer::Wakes Balancer::serve_queue(TimePoint now) {
   Wakes wakes;
   for (Waiter& each : queue_) {
     if (each.worker) continue;
-    const auto got = take(each.ask(), each.tried, now);
+    const auto got = take(each.affinity(), each.tried, now);
     if (!got) continue;
     each.worker = *got;
     wakes.push_back(std::move(each.wake));

@@ -50,9 +50,10 @@ class Balancer {
   /// Chooses a worker that is not among `tried`. The request is in flight there until end(). An
   /// unfit worker is chosen only if no fit one is left, so that a pool whose workers all look unfit
   /// still serves.
-  tl::expected<size_t, Missing> begin(const Ask& ask, std::span<const size_t> tried, TimePoint now);
-  /// Ends the request; `blocks` is the size of its Ask::blocks. Returns true if this ejected the
-  /// worker.
+  tl::expected<size_t, Missing> begin(const Affinity& affinity, std::span<const size_t> tried,
+                                      TimePoint now);
+  /// Ends the request; `blocks` is the size of its Affinity::blocks. Returns true if this ejected
+  /// the worker.
   bool end(size_t worker, size_t blocks, Ended ended, TimePoint now);
   /// Returns true if one more retry is allowed. Every five new requests allow one retry, and at
   /// most a hundred accumulate, so that a pool in trouble does not get twice the load. A call that
@@ -62,7 +63,7 @@ class Balancer {
   /// Enters the queue, or returns nullopt if it already has queue_max requests. `wake` is called
   /// once, on any thread, possibly this one, when the request has a worker. It may be called late;
   /// leave() returns the worker.
-  std::optional<Ticket> wait(const Ask& ask, std::span<const size_t> tried,
+  std::optional<Ticket> wait(const Affinity& affinity, std::span<const size_t> tried,
                              std::function<void()> wake, TimePoint now);
   /// Leaves the queue; call it exactly once per ticket. Returns the worker that the request got, if
   /// any; the request is then in flight there.
@@ -98,12 +99,13 @@ class Balancer {
     std::function<void()> wake;
     std::optional<size_t> worker = std::nullopt;
 
-    Ask ask() const { return {blocks, session, ends}; }
+    Affinity affinity() const { return {blocks, session, ends}; }
   };
   using Wakes = std::vector<std::function<void()>>;
 
-  tl::expected<size_t, Missing> take(const Ask& ask, std::span<const size_t> tried, TimePoint now);
-  size_t choose(const Ask& ask, Among among);
+  tl::expected<size_t, Missing> take(const Affinity& affinity, std::span<const size_t> tried,
+                                     TimePoint now);
+  size_t choose(const Affinity& affinity, Among among);
   bool eject(Worker& worker, TimePoint now);
   bool all_fit_fail(TimePoint now) const;
   Wakes serve_queue(TimePoint now);

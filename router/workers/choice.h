@@ -13,7 +13,7 @@
 namespace signalbox::workers {
 
 /// The request's properties that the choice depends on.
-struct Ask {
+struct Affinity {
   // The prompt's (prefix_blocks); empty: the policy does not use them
   std::span<const uint64_t> blocks = {};
   std::string_view session = {};        // "": no session

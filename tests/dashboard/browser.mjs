@@ -21,9 +21,9 @@ export class Visit {
     visit.context.setDefaultTimeout(kWaitMsMax);
     visit.page = await visit.context.newPage();
     visit.url = url;
-    visit.asked = [];
+    visit.requests = [];
     visit.complaints = [];
-    visit.page.on("request", (request) => visit.asked.push(request.url()));
+    visit.page.on("request", (request) => visit.requests.push(request.url()));
     visit.page.on("pageerror", (error) => visit.complaints.push(String(error)));
     visit.page.on("console", (message) => {
       // The browser itself logs every response whose status is not 2xx.

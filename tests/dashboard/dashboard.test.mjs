@@ -98,7 +98,7 @@ async function visiting(page, options, run, url = daemon.managementUrl) {
     await visit.open(page);
     await run(visit.page, visit);
     assert.deepEqual(visit.complaints, []);
-    const elsewhere = visit.asked.filter((each) => !each.startsWith(`${url}/`));
+    const elsewhere = visit.requests.filter((each) => !each.startsWith(`${url}/`));
     assert.deepEqual(elsewhere, [], "requests to anywhere else");
   } finally {
     await visit.close();

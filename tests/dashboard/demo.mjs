@@ -101,12 +101,12 @@ export class Demo {
   static async start(more = "") {
     const demo = new Demo();
     demo.upstreams = { good: await ScriptedUpstream.start(), cheap: await ScriptedUpstream.start(), broken: await ScriptedUpstream.start() };
-    const answers = (content) => (asked) => (asked.stream ? streamed([{ content }], "stop", kUsage) : completion({ content }, "stop", kUsage));
+    const answers = (content) => (received) => (received.stream ? streamed([{ content }], "stop", kUsage) : completion({ content }, "stop", kUsage));
     demo.upstreams.good.answer = answers(`A long answer. ${kSecret}`);
-    demo.upstreams.cheap.answer = (asked) =>
-      asked.messages.at(-1).content.includes("too much")
+    demo.upstreams.cheap.answer = (received) =>
+      received.messages.at(-1).content.includes("too much")
         ? { status: 400, body: { error: { message: "the request is too long" } } }
-        : answers(`A long answer. ${kSecret}`)(asked);
+        : answers(`A long answer. ${kSecret}`)(received);
     demo.upstreams.broken.answer = () => ({ status: 500, body: { error: { message: "broken" } } });
     demo.issuer = await Issuer.start();
     demo.daemon = await Daemon.start(configuration(demo.upstreams, demo.issuer.url, more)).catch(async (error) => {

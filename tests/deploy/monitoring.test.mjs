@@ -96,7 +96,7 @@ const chat = (messages, more = {}) => send("/v1/chat/completions", { model: "aut
 // Sends one request of each kind.
 async function round(i) {
   const context = await send("/v1/contexts", { messages: [{ role: "system", content: `clause ${i}` }] });
-  const asked = [
+  const sent = [
     chat([user(`Prove that ${i} is even or odd`)]),
     chat([user(`Prove that ${i} is prime`)], { stream: true, stream_options: { include_usage: true } }),
     chat([user("faq")]),
@@ -109,15 +109,15 @@ async function round(i) {
     chat([user("hello")], { model: "small" }),
     chat([user("hello")], { model: "made up" }),
   ];
-  return (await Promise.all(asked)).map((reply) => reply.status);
+  return (await Promise.all(sent)).map((reply) => reply.status);
 }
 
 before(async () => {
   if (skip) return;
   upstream = await ScriptedUpstream.start();
-  upstream.answer = (asked) => {
+  upstream.answer = (received) => {
     const usage = { prompt_tokens: 1000, completion_tokens: 200, total_tokens: 1200, prompt_tokens_details: { cached_tokens: 400 } };
-    if (asked.stream) return streamed([{ content: "It " }, { content: "is " }, { content: "so." }], "stop", usage);
+    if (received.stream) return streamed([{ content: "It " }, { content: "is " }, { content: "so." }], "stop", usage);
     return completion({ content: "The bridge is 640 m long." }, "stop", usage);
   };
   daemon = await Daemon.start(configuration);

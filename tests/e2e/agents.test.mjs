@@ -68,9 +68,9 @@ async function same(session, name, path, steps) {
 async function translated(session, turns, steps) {
   const routed = await requests(session, daemon.url, "chats", steps);
   assert.equal(routed.length, turns);
-  for (const { path, asked } of routed) {
+  for (const { path, received } of routed) {
     assert.equal(path, "/v1/chat/completions");
-    assert.ok(asked.messages.every(({ role }, i) => i === 0 || role !== "system"));
+    assert.ok(received.messages.every(({ role }, i) => i === 0 || role !== "system"));
   }
 }
 

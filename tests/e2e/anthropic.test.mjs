@@ -61,7 +61,7 @@ after(async () => {
   await daemon?.stop();
 });
 
-const asked = (content, more = {}) => ({ model: "auto", max_tokens: 100, messages: [{ role: "user", content }], ...more });
+const requestOf = (content, more = {}) => ({ model: "auto", max_tokens: 100, messages: [{ role: "user", content }], ...more });
 const kTool = {
   name: "weather",
   description: "Says how it is",
@@ -69,7 +69,7 @@ const kTool = {
 };
 
 test("a message is routed and answered whole", async () => {
-  const { data, response } = await client.messages.create(asked("greetings, all")).withResponse();
+  const { data, response } = await client.messages.create(requestOf("greetings, all")).withResponse();
   assert.equal(response.headers.get("x-vsr-selected-decision"), "greeting");
   assert.equal(response.headers.get("x-vsr-client-protocol"), "anthropic");
   assert.equal(response.headers.get("x-vsr-upstream-protocol"), "openai");
@@ -82,7 +82,7 @@ test("a message is routed and answered whole", async () => {
 });
 
 test("a message streams", async () => {
-  const stream = client.messages.stream(asked("greetings, all"));
+  const stream = client.messages.stream(requestOf("greetings, all"));
   let text = "";
   stream.on("text", (delta) => (text += delta));
   const message = await stream.finalMessage();
@@ -95,7 +95,7 @@ test("a message streams", async () => {
 test("every parameter reaches the server in the terms of its API", async () => {
   upstream.answer = () => completion({ content: "ok" });
   await client.messages.create(
-    asked(
+    requestOf(
       [
         { type: "text", text: "What is this?", cache_control: { type: "ephemeral" } },
         { type: "image", source: { type: "base64", media_type: "image/png", data: "aGk=" } },
@@ -121,7 +121,7 @@ test("every parameter reaches the server in the terms of its API", async () => {
   assert.equal(upstream.headers.authorization, "Bearer key-1");
   assert.equal(upstream.headers["x-api-key"], undefined);
   assert.equal(upstream.headers["anthropic-version"], undefined);
-  assert.deepEqual(upstream.asked, {
+  assert.deepEqual(upstream.received, {
     model: "scripted",
     messages: [
       { role: "system", content: [{ type: "text", text: "Be kind." }, { type: "text", text: "Be brief." }] },
@@ -157,7 +157,7 @@ const kCalls = [
 
 test("tools are called, and their results go back", async () => {
   upstream.answer = () => completion({ content: "Let me see.", tool_calls: kCalls }, "tool_calls");
-  const first = await client.messages.create(asked("Weather?", { tools: [kTool] }));
+  const first = await client.messages.create(requestOf("Weather?", { tools: [kTool] }));
   assert.equal(first.stop_reason, "tool_use");
   assert.deepEqual(first.content, [
     { type: "text", text: "Let me see." },
@@ -166,7 +166,7 @@ test("tools are called, and their results go back", async () => {
   ]);
   upstream.answer = () => completion({ content: "Warm and cold." });
   await client.messages.create({
-    ...asked("Weather?", { tools: [kTool] }),
+    ...requestOf("Weather?", { tools: [kTool] }),
     messages: [
       { role: "user", content: "Weather?" },
       { role: "assistant", content: first.content },
@@ -188,7 +188,7 @@ test("tools are called, and their results go back", async () => {
       },
     ],
   });
-  const [, assistant, one, two, user] = upstream.asked.messages;
+  const [, assistant, one, two, user] = upstream.received.messages;
   assert.deepEqual(assistant, { role: "assistant", content: "Let me see.", tool_calls: kCalls });
   assert.deepEqual(one, { role: "tool", tool_call_id: "call-a", content: "27 degrees" });
   const texts = [{ type: "text", text: "Error:" }, { type: "text", text: "no station" }];
@@ -216,7 +216,7 @@ test("thinking, text and calls stream as blocks of their own", async () => {
       { prompt_tokens: 9, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 4 } },
     );
   const thinking = { type: "enabled", budget_tokens: 1024 };
-  const message = await client.messages.stream(asked("Weather?", { tools: [kTool], thinking })).finalMessage();
+  const message = await client.messages.stream(requestOf("Weather?", { tools: [kTool], thinking })).finalMessage();
   assert.deepEqual(message.content, [
     { type: "thinking", thinking: "Hm, Rome.", signature: "" },
     { type: "text", text: "Let me see." },
@@ -231,19 +231,19 @@ test("thinking, text and calls stream as blocks of their own", async () => {
 
 test("personal data is masked in a message, and comes back in the stream", async () => {
   upstream.answer = () => streamed([{ content: "Mail [EMAIL_ADD" }, { content: "RESS_1]." }]);
-  const message = await client.messages.stream(asked([{ type: "text", text: "I am ann@example.com" }])).finalMessage();
-  assert.equal(upstream.asked.messages[0].content, "I am [EMAIL_ADDRESS_1]");
+  const message = await client.messages.stream(requestOf([{ type: "text", text: "I am ann@example.com" }])).finalMessage();
+  assert.equal(upstream.received.messages[0].content, "I am [EMAIL_ADDRESS_1]");
   assert.equal(message.content[0].text, "Mail ann@example.com.");
 });
 
 test("text behind the results of tools is decided on, too", async () => {
   const results = [{ type: "tool_result", tool_use_id: "a", content: "nothing here" }];
   const { data, response } = await client.messages
-    .create({ ...asked("x"), messages: [{ role: "user", content: [...results, { type: "text", text: "forbidden" }] }] })
+    .create({ ...requestOf("x"), messages: [{ role: "user", content: [...results, { type: "text", text: "forbidden" }] }] })
     .withResponse();
   assert.equal(response.headers.get("x-vsr-selected-decision"), "refused");
   assert.equal(data.content[0].text, "I will not.");
-  const streamedToo = await client.messages.stream(asked("forbidden")).finalMessage();
+  const streamedToo = await client.messages.stream(requestOf("forbidden")).finalMessage();
   assert.equal(streamedToo.content[0].text, "I will not.");
 });
 
@@ -251,7 +251,7 @@ test("text behind the results of tools is decided on, too", async () => {
 test("a reply of a megabyte comes back whole, with its mask restored", async () => {
   const text = `${"A long answer. ".repeat(70_000)}Write to [EMAIL_ADDRESS_1].`;
   upstream.answer = () => completion({ content: text });
-  const reply = await client.messages.create(asked("Who is ada@example.com?"));
+  const reply = await client.messages.create(requestOf("Who is ada@example.com?"));
   assert.equal(reply.content[0].text, text.replace("[EMAIL_ADDRESS_1]", "ada@example.com"));
 });
 
@@ -264,28 +264,28 @@ test("errors have the form of Anthropic's API", async () => {
       assert.match(error.error.error.message, message);
       return true;
     });
-  await refused({ ...asked("x"), max_tokens: undefined }, 400, "invalid_request_error", /^max_tokens: missing/);
-  await refused(asked([{ type: "container_upload", file_id: "f" }]), 400, "invalid_request_error", /^messages\[0\]\.content\[0\]\.type: /);
-  await refused(asked("x", { model: "nobody" }), 404, "not_found_error", /nobody/);
+  await refused({ ...requestOf("x"), max_tokens: undefined }, 400, "invalid_request_error", /^max_tokens: missing/);
+  await refused(requestOf([{ type: "container_upload", file_id: "f" }]), 400, "invalid_request_error", /^messages\[0\]\.content\[0\]\.type: /);
+  await refused(requestOf("x", { model: "nobody" }), 404, "not_found_error", /nobody/);
   upstream.answer = () => ({ status: 429, body: { error: { message: "slow down", type: "rate_limit_error" } } });
-  await refused(asked("x"), 429, "rate_limit_error", /^slow down$/);
+  await refused(requestOf("x"), 429, "rate_limit_error", /^slow down$/);
   upstream.answer = () => ({ body: "{" });
-  await refused(asked("x"), 502, "api_error", /not valid JSON/);
+  await refused(requestOf("x"), 502, "api_error", /not valid JSON/);
 });
 
 test("members that a chat completion cannot hold are left out and named", async () => {
   upstream.answer = () => completion({ content: "Fine." });
   const more = { tools: [kTool, { type: "web_search_20250305", name: "web_search" }], context_management: { edits: [] } };
-  const { response } = await client.messages.create(asked("x", more)).withResponse();
+  const { response } = await client.messages.create(requestOf("x", more)).withResponse();
   assert.equal(response.headers.get("x-vsr-dropped"), "tools.web_search_20250305, context_management");
-  assert.deepEqual(upstream.asked.tools.map(({ function: { name } }) => name), ["weather"]);
-  assert.equal(upstream.asked.context_management, undefined);
+  assert.deepEqual(upstream.received.tools.map(({ function: { name } }) => name), ["weather"]);
+  assert.equal(upstream.received.context_management, undefined);
   await until(() => daemon.log.includes("do not get: tools.web_search_20250305, context_management"));
 });
 
 test("a reply has the ids that both sides log", async () => {
   upstream.answer = () => ({ ...completion({ content: "Fine." }), headers: { "x-request-id": "theirs" } });
-  const { response } = await client.messages.create(asked("x")).withResponse();
+  const { response } = await client.messages.create(requestOf("x")).withResponse();
   assert.equal(response.headers.get("request-id"), response.headers.get("x-request-id"));
   assert.equal(response.headers.get("x-vsr-upstream-request-id"), "theirs");
 });
@@ -302,7 +302,7 @@ test("models are listed in Anthropic's shape", async () => {
 test("a stream that breaks ends in an error event", async () => {
   const broken = async (answer, message) => {
     upstream.answer = () => answer;
-    await assert.rejects(client.messages.stream(asked("x")).finalMessage(), (error) => {
+    await assert.rejects(client.messages.stream(requestOf("x")).finalMessage(), (error) => {
       assert.match(error.message, message);
       return true;
     });

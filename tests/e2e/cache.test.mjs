@@ -40,10 +40,10 @@ after(async () => {
   await daemon?.stop();
 });
 
-const asked = (text, more = {}) => ({ model: "auto", messages: [{ role: "user", content: text }], ...more });
+const requestOf = (text, more = {}) => ({ model: "auto", messages: [{ role: "user", content: text }], ...more });
 
 async function streamed(text) {
-  const { data, response } = await client.chat.completions.create(asked(text, { stream: true })).withResponse();
+  const { data, response } = await client.chat.completions.create(requestOf(text, { stream: true })).withResponse();
   let content = "";
   let call = "";
   let reason = null;
@@ -57,9 +57,9 @@ async function streamed(text) {
 }
 
 test("an answer that came whole is returned whole and as a stream", async () => {
-  const first = await client.chat.completions.create(asked("Good morning")).withResponse();
+  const first = await client.chat.completions.create(requestOf("Good morning")).withResponse();
   assert.equal(first.response.headers.get("x-vsr-cache-hit"), null);
-  const again = await client.chat.completions.create(asked("Good morning")).withResponse();
+  const again = await client.chat.completions.create(requestOf("Good morning")).withResponse();
   assert.equal(again.response.headers.get("x-vsr-cache-hit"), "true");
   assert.equal(again.response.headers.get("x-vsr-response-path"), "cache");
   assert.deepEqual(again.data, first.data);
@@ -75,19 +75,19 @@ test("an answer that streamed is returned as a stream and whole, calls of tools 
   assert.equal(first.hit, null);
   assert.deepEqual(again, { ...first, hit: "true" });
   assert.equal(again.reason, "tool_calls");
-  const { data } = await client.chat.completions.create(asked("Streams \"again\" \u00e9")).withResponse();
+  const { data } = await client.chat.completions.create(requestOf("Streams \"again\" \u00e9")).withResponse();
   assert.equal(data.choices[0].message.content, first.content);
   assert.equal(data.choices[0].message.tool_calls[0].function.arguments, first.call);
 });
 
 test("a false hit can be deleted, and a client can bypass the cache", async () => {
-  await client.chat.completions.create(asked("Wrong"));
-  const { response } = await client.chat.completions.create(asked("Wrong")).withResponse();
+  await client.chat.completions.create(requestOf("Wrong"));
+  const { response } = await client.chat.completions.create(requestOf("Wrong")).withResponse();
   const entry = response.headers.get("x-vsr-cache-entry");
   const deleted = await fetch(`${daemon.managementUrl}/api/v1/response-cache/entries/${entry}`, { method: "DELETE" });
   assert.deepEqual(await deleted.json(), { deleted: 1 });
   const hit = async (headers) => {
-    const { response: got } = await client.chat.completions.create(asked("Wrong"), { headers }).withResponse();
+    const { response: got } = await client.chat.completions.create(requestOf("Wrong"), { headers }).withResponse();
     return got.headers.get("x-vsr-cache-hit");
   };
   assert.equal(await hit({}), null);

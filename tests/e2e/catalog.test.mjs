@@ -123,20 +123,20 @@ test("the file is checked without an error", () => {
 
 test("a model has the name that the catalogue's model has at its server", async () => {
   assert.equal(decisionOf(await send("Hello.")), "rest");
-  assert.equal(server.asked.model, "Qwen/Qwen3.6-27B");
+  assert.equal(server.received.model, "Qwen/Qwen3.6-27B");
 });
 
 test("a request with an image goes where its kind of input leads, with the provider's name and key", async () => {
   const answer = await send(withImage("What is this?"));
   assert.equal(decisionOf(answer), "vision");
   assert.equal(answer.headers.get("x-vsr-matched-input-modality"), "image_input");
-  assert.equal(server.asked.model, "gpt-5.6-sol");
+  assert.equal(server.received.model, "gpt-5.6-sol");
   assert.equal(server.headers.authorization, "Bearer secret");
 });
 
 test("a card with the catalogue's name bounds the model's context", async () => {
   assert.equal(decisionOf(await send("long ".repeat(2000))), "rest");
-  assert.equal(server.asked.model, "gpt-5.6-sol");
+  assert.equal(server.received.model, "gpt-5.6-sol");
 });
 
 test("bindings give the guard, the domains and a classifier their servers", async () => {
@@ -151,7 +151,7 @@ test("a projection adds kinds of input and domains, and Anthropic's servers get 
   const answer = await send(withImage("Is this contract valid?"));
   assert.equal(decisionOf(answer), "evidence");
   assert.equal(server.path, "/v1/messages");
-  assert.equal(server.asked.model, "deployment-7");
+  assert.equal(server.received.model, "deployment-7");
   assert.equal(server.headers["x-api-key"], "secret");
   assert.equal(server.headers.authorization, undefined);
   assert.equal(answer.body.choices[0].message.content, "Done.");
@@ -162,11 +162,11 @@ test("the last instruction and the last tool are marked for Anthropic's prompt c
   const tool = (name, more = {}) => ({ type: "function", function: { name, parameters: { type: "object" }, ...more } });
   const mark = { type: "ephemeral", ttl: "1h" };
   await send("cached, please", { before, tools: [tool("a"), tool("b")] });
-  assert.deepEqual(server.asked.system, [{ type: "text", text: "Be kind." }, { type: "text", text: "Be short.", cache_control: mark }]);
-  assert.deepEqual(server.asked.tools.map((each) => each.cache_control), [undefined, mark]);
+  assert.deepEqual(server.received.system, [{ type: "text", text: "Be kind." }, { type: "text", text: "Be short.", cache_control: mark }]);
+  assert.deepEqual(server.received.tools.map((each) => each.cache_control), [undefined, mark]);
   await send("cached, please", { before, tools: [tool("a", { cache_control: { type: "ephemeral" } }), tool("b")] });
-  assert.deepEqual(server.asked.tools.map((each) => each.cache_control), [{ type: "ephemeral" }, undefined]);
-  assert.equal(server.asked.system[1].cache_control, undefined);
+  assert.deepEqual(server.received.tools.map((each) => each.cache_control), [{ type: "ephemeral" }, undefined]);
+  assert.equal(server.received.system[1].cache_control, undefined);
 });
 
 test("prompt_cache may refuse a request to a server of another API", async () => {

@@ -14,8 +14,8 @@ export function makeAuthority(folder, name) {
 
 /// Makes NAME.pem, signed by the authority, and NAME.key for these names, such as "DNS:localhost,IP:127.0.0.1".
 export function issue(folder, name, by, names) {
-  openssl(folder, "req", ...kKey, "-keyout", `${name}.key`, "-out", `${name}.asked`, "-subj", `/CN=${name}`);
+  openssl(folder, "req", ...kKey, "-keyout", `${name}.key`, "-out", `${name}.csr`, "-subj", `/CN=${name}`);
   writeFileSync(join(folder, `${name}.names`), `subjectAltName=${names}\n`);
-  openssl(folder, "x509", "-req", "-in", `${name}.asked`, "-CA", `${by}.pem`, "-CAkey", `${by}.key`, "-CAcreateserial", "-days", "2",
+  openssl(folder, "x509", "-req", "-in", `${name}.csr`, "-CA", `${by}.pem`, "-CAkey", `${by}.key`, "-CAcreateserial", "-days", "2",
     "-extfile", `${name}.names`, "-out", `${name}.pem`);
 }

@@ -74,12 +74,12 @@ test("a chat completion's earlier results are shortened, and nothing else", asyn
   const messages = [...conversation(kQuestion), call, { role: "tool", tool_call_id: "1", content: kLog }];
   const answer = await ask("/v1/chat/completions", { messages });
   assert.equal(answer.status, 200, await answer.clone().text());
-  isExcerpt(upstream.asked.messages[3].content);
+  isExcerpt(upstream.received.messages[3].content);
   const others = (list) => list.filter((_, i) => i !== 3);
-  assert.deepEqual(others(upstream.asked.messages), others(messages));
+  assert.deepEqual(others(upstream.received.messages), others(messages));
   assert.equal(answer.headers.get("x-vsr-context-compression"), "shortened");
   const saved = Number(answer.headers.get("x-vsr-context-tokens-saved"));
-  assert.ok(Math.abs(saved - (kLog.length - upstream.asked.messages[3].content.length) / 4) < 60, `${saved}`);
+  assert.ok(Math.abs(saved - (kLog.length - upstream.received.messages[3].content.length) / 4) < 60, `${saved}`);
   const metrics = async () => (await fetch(`${daemon.managementUrl}/metrics`)).text();
   await until(async () => (await metrics()).includes('signalbox_context_compression_total{outcome="shortened"} 1'));
   assert.match(await metrics(), new RegExp(`signalbox_context_tokens_saved_total ${saved}`));
@@ -100,7 +100,7 @@ test("a message's earlier results are shortened in the client's own form", async
   ];
   const answer = await ask("/v1/messages", { max_tokens: 50, messages });
   assert.equal(answer.status, 200, await answer.clone().text());
-  const sent = upstream.asked.messages[2].content[0];
+  const sent = upstream.received.messages[2].content[0];
   isExcerpt(sent.content[0].text);
   assert.deepEqual(sent.cache_control, result.cache_control);
   assert.equal(answer.headers.get("x-vsr-context-compression"), "shortened");
@@ -116,20 +116,20 @@ test("earlier results of the Responses API are shortened, translated or not", as
   ];
   const translated = await ask("/v1/responses", { input: input(kQuestion), store: false });
   assert.equal(translated.status, 200, await translated.clone().text());
-  isExcerpt(upstream.asked.messages.find((message) => message.role === "tool").content);
+  isExcerpt(upstream.received.messages.find((message) => message.role === "tool").content);
   upstream.answer = () => ({
     body: { id: "r", object: "response", status: "completed", model: "responses", output: [{ type: "message", id: "m", role: "assistant", status: "completed", content: [{ type: "output_text", text: "A storm.", annotations: [] }] }], usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } },
   });
   const native = await ask("/v1/responses", { input: input(`${kQuestion} responses`), store: false });
   assert.equal(native.status, 200, await native.clone().text());
-  isExcerpt(upstream.asked.input.find((item) => item.type === "function_call_output").output);
+  isExcerpt(upstream.received.input.find((item) => item.type === "function_call_output").output);
 });
 
 test("a request that stays too long is refused if the file requires it", async () => {
-  upstream.asked = null;
+  upstream.received = null;
   const answer = await ask("/v1/chat/completions", { messages: conversation("Be strictly brief.") });
   assert.equal(answer.status, 413);
   const { error } = await answer.json();
   assert.match(error.message, /decision "strict": context_compression allows requests of 100 tokens, and this one has about \d+ after 1 of its results/);
-  assert.equal(upstream.asked, null);
+  assert.equal(upstream.received, null);
 });

@@ -63,8 +63,8 @@ test("a context survives a kill and begins every prompt that refers to it with t
   });
 
   await ask(openai, "What of clause 7?");
-  assert.deepEqual(upstream.asked.messages, [...messages, { role: "user", content: "What of clause 7?" }]);
-  assert.equal("metadata" in upstream.asked, false);
+  assert.deepEqual(upstream.received.messages, [...messages, { role: "user", content: "What of clause 7?" }]);
+  assert.equal("metadata" in upstream.received, false);
   const prompt = upstream.body.slice(0, upstream.body.indexOf("What of"));
 
   daemon.process.kill("SIGKILL");
@@ -79,7 +79,7 @@ test("a context survives a kill and begins every prompt that refers to it with t
   // The same key with another API.
   const message = { model: "auto", max_tokens: 9, messages: [{ role: "user", content: "x" }], metadata: { context_refs: stored.id } };
   await anthropic.messages.create(message);
-  assert.deepEqual(upstream.asked.messages, [...messages, { role: "user", content: "x" }]);
+  assert.deepEqual(upstream.received.messages, [...messages, { role: "user", content: "x" }]);
   await openai.delete(`/contexts/${stored.id}`);
   await assert.rejects(ask(openai, "x"), { status: 400 });
   await daemon.stop();

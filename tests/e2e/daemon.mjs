@@ -62,8 +62,8 @@ async function statusOf(url, authority) {
     return answer?.status ?? null;
   }
   return new Promise((done) => {
-    const asked = get(url, { ca: authority, agent: false }, (answer) => answer.resume().on("end", () => done(answer.statusCode)));
-    asked.on("error", () => done(null));
+    const call = get(url, { ca: authority, agent: false }, (answer) => answer.resume().on("end", () => done(answer.statusCode)));
+    call.on("error", () => done(null));
   });
 }
 

@@ -33,9 +33,9 @@ class MediaServer {
     self.server = createServer(async (request, response) => {
       const parts = [];
       for await (const part of request) parts.push(part);
-      const asked = { method: request.method, path: request.url, headers: request.headers, body: Buffer.concat(parts) };
-      self.requests.push(asked);
-      const [status, type, body] = self.reply(asked);
+      const received = { method: request.method, path: request.url, headers: request.headers, body: Buffer.concat(parts) };
+      self.requests.push(received);
+      const [status, type, body] = self.reply(received);
       if (Array.isArray(body)) return self.stream(response, body);
       response.writeHead(status, { "content-type": type, "x-request-id": "server-1", "content-length": body.length });
       response.end(body);
@@ -60,7 +60,7 @@ class MediaServer {
     return this.requests.at(-1);
   }
 
-  reply({ method, path, body: asked }) {
+  reply({ method, path, body: received }) {
     const json = (body, status = 200) => [status, "application/json", Buffer.from(JSON.stringify(body))];
     const file = { id: "file-1", object: "file", bytes: 3, created_at: 1, filename: "a.jsonl", purpose: "batch" };
     const batch = { id: "batch_1", object: "batch", endpoint: "/v1/chat/completions", status: "validating" };
@@ -75,7 +75,7 @@ class MediaServer {
         json({ created: 1, data: [{ b64_json: "QUJD".repeat(1_000) }], usage: { input_tokens: 5, output_tokens: 100, total_tokens: 105 } }),
       "POST /v1/images/edits": () => json({ created: 1, data: [{ b64_json: "QUJD" }] }),
       "POST /v1/audio/speech": () => [200, "audio/mpeg", kSound],
-      "POST /v1/audio/transcriptions": () => asked.includes('name="stream"') ? [200, "", kTranscript] : json({ text: "Good morning", usage: { type: "tokens", input_tokens: 14, output_tokens: 2, total_tokens: 16 } }),
+      "POST /v1/audio/transcriptions": () => received.includes('name="stream"') ? [200, "", kTranscript] : json({ text: "Good morning", usage: { type: "tokens", input_tokens: 14, output_tokens: 2, total_tokens: 16 } }),
       "POST /v1/files": () => json(file),
       "GET /v1/files": () => json({ object: "list", data: [file], has_more: false }),
       "GET /v1/files/file-1": () => json(file),

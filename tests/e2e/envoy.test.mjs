@@ -96,7 +96,7 @@ after(async () => {
 });
 
 const openai = (envoy) => new OpenAI({ apiKey: "unused", baseURL: `${envoy.url}/v1`, maxRetries: 0 });
-const asked = (said, more = {}) => ({ model: "auto", messages: [{ role: "user", content: said }], ...more });
+const requestOf = (said, more = {}) => ({ model: "auto", messages: [{ role: "user", content: said }], ...more });
 const kMail = "mail ann@example.com";
 
 async function textOf(stream) {
@@ -107,7 +107,7 @@ async function textOf(stream) {
 
 for (const [name, envoy] of [["held", () => buffered], ["streamed", () => streaming]]) {
   test(`a completion is routed and answered, bodies ${name}`, async () => {
-    const { data, response } = await openai(envoy()).chat.completions.create(asked("say this")).withResponse();
+    const { data, response } = await openai(envoy()).chat.completions.create(requestOf("say this")).withResponse();
     assert.equal(data.choices[0].message.content, "say this");
     assert.equal(JSON.parse(repeat.body).model, "repeat");
     assert.equal(repeat.headers["content-length"], name === "held" ? String(repeat.body.length) : undefined);
@@ -116,26 +116,26 @@ for (const [name, envoy] of [["held", () => buffered], ["streamed", () => stream
   });
 
   test(`personal data is masked for the server and whole for the client, bodies ${name}`, async () => {
-    const reply = await openai(envoy()).chat.completions.create(asked(kMail));
+    const reply = await openai(envoy()).chat.completions.create(requestOf(kMail));
     assert.equal(JSON.parse(repeat.body).messages[0].content, "mail [EMAIL_ADDRESS_1]");
     assert.equal(reply.choices[0].message.content, kMail);
     assert.equal(reply.choices[0].message.tool_calls[0].function.arguments, JSON.stringify({ text: kMail }));
   });
 
   test(`masked data is whole for the client of a stream, too, bodies ${name}`, async () => {
-    const stream = await openai(envoy()).chat.completions.create(asked(kMail, { stream: true }));
+    const stream = await openai(envoy()).chat.completions.create(requestOf(kMail, { stream: true }));
     assert.equal(await textOf(stream), kMail);
   });
 
   test(`the router's own answer reaches the client, bodies ${name}`, async () => {
-    const { data, response } = await openai(envoy()).chat.completions.create(asked("hello")).withResponse();
+    const { data, response } = await openai(envoy()).chat.completions.create(requestOf("hello")).withResponse();
     assert.equal(data.choices[0].message.content, "hey");
     assert.equal(response.headers.get("x-vsr-selected-decision"), "greet");
-    assert.equal(await textOf(await openai(envoy()).chat.completions.create(asked("hello", { stream: true }))), "hey");
+    assert.equal(await textOf(await openai(envoy()).chat.completions.create(requestOf("hello", { stream: true }))), "hey");
   });
 
   test(`errors are the same as over HTTP, bodies ${name}`, async () => {
-    await assert.rejects(openai(envoy()).chat.completions.create(asked("x", { model: "nobody" })), { status: 404, code: "model_not_found" });
+    await assert.rejects(openai(envoy()).chat.completions.create(requestOf("x", { model: "nobody" })), { status: 404, code: "model_not_found" });
     await assert.rejects(openai(envoy()).chat.completions.create({ model: "auto", messages: 7 }), { status: 400 });
   });
 
@@ -147,7 +147,7 @@ for (const [name, envoy] of [["held", () => buffered], ["streamed", () => stream
     const headers = { ...said, cookie: "c=1", "x-authz-user-id": "ann", "x-user-openai-key": "k", "x-own": "kept" };
     scripted.headers = undefined;
     scripted.answer = () => ({ body: {} });
-    await openai(own).chat.completions.create(asked("say this"), { headers });
+    await openai(own).chat.completions.create(requestOf("say this"), { headers });
     await own.stop();
     assert.equal(scripted.headers, undefined);
     assert.equal(repeat.headers["x-own"], "kept");
@@ -159,9 +159,9 @@ for (const [name, envoy] of [["held", () => buffered], ["streamed", () => stream
 
 test("the decision chooses the route, and the server's name for the model goes out", async () => {
   scripted.answer = () => streamed([{ content: "as " }, { content: "told" }]);
-  const { data, response } = await openai(buffered).chat.completions.create(asked("script", { stream: true })).withResponse();
+  const { data, response } = await openai(buffered).chat.completions.create(requestOf("script", { stream: true })).withResponse();
   assert.equal(await textOf(data), "as told");
-  assert.equal(scripted.asked.model, "scripted-7b");
+  assert.equal(scripted.received.model, "scripted-7b");
   assert.equal(scripted.headers["x-selected-model"], "scripted");
   assert.equal(scripted.headers["x-vsr-destination-endpoint"], "10.0.0.7:8000");
   assert.match(scripted.headers.traceparent, /^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$/);
@@ -179,7 +179,7 @@ test("embeddings pass through Envoy to the server of their model", async () => {
 });
 
 test("a value that a decision adds to a header stands beside the client's", async () => {
-  await openai(buffered).chat.completions.create(asked("heads"), { headers: { "x-beta": "one" } });
+  await openai(buffered).chat.completions.create(requestOf("heads"), { headers: { "x-beta": "one" } });
   assert.equal(repeat.headers["x-beta"], "one, two");
 });
 
@@ -197,7 +197,7 @@ test("Anthropic's client gets messages whole and as a stream", async () => {
 });
 
 test("a cached answer needs no server, whole or as a stream", async () => {
-  const ask = (more) => openai(buffered).chat.completions.create(asked("keep this", more)).withResponse();
+  const ask = (more) => openai(buffered).chat.completions.create(requestOf("keep this", more)).withResponse();
   const first = await ask();
   assert.equal(first.response.headers.get("x-vsr-cache-hit"), null);
   repeat.body = "nobody asked";
@@ -223,7 +223,7 @@ test("metrics and log lines are the same as over HTTP", async () => {
   };
   await settled(daemon);
   const before = await count();
-  await openai(buffered).chat.completions.create(asked("count me"), { headers: { "x-request-id": "counted-1" } });
+  await openai(buffered).chat.completions.create(requestOf("count me"), { headers: { "x-request-id": "counted-1" } });
   await until(async () => (await count()) === before + 1, "one more request");
   const line = /"request_id":"counted-1".*"status":200,"response_path":"upstream".*"selected_model":"repeat"/;
   await until(() => line.test(daemon.log), "a line in the log");
@@ -243,7 +243,7 @@ const setOf = (answer) => {
 async function begun(said, raw = true, at = processor) {
   const stream = at.open();
   assert.ok((await stream.ask({ request_headers: head(kHead, { raw }) })).request_headers);
-  return { stream, answer: await stream.ask(json(asked(said))) };
+  return { stream, answer: await stream.ask(json(requestOf(said))) };
 }
 
 test("headers are read as text and as bytes", async () => {
@@ -261,8 +261,8 @@ test("two streams at once do not mix", async () => {
   two.send({ request_headers: head(kHead) });
   assert.ok((await two.next()).request_headers);
   assert.ok((await one.next()).request_headers);
-  two.send(json(asked("script")));
-  one.send(json(asked("say this")));
+  two.send(json(requestOf("script")));
+  one.send(json(requestOf("say this")));
   assert.equal(setOf(await one.next())["x-selected-model"], "repeat");
   assert.equal(setOf(await two.next())["x-selected-model"], "scripted");
   one.send({ response_headers: head({ ":status": "200" }, { end_of_stream: true }) });
@@ -328,7 +328,7 @@ test("messages out of turn end the stream with the reason", async () => {
     const { code, details } = await stream.status;
     return { code, details };
   };
-  const { code } = await wrong(json(asked("x")));
+  const { code } = await wrong(json(requestOf("x")));
   assert.equal(code, INVALID_ARGUMENT);
   assert.equal((await wrong({})).code, INVALID_ARGUMENT);
   assert.equal((await wrong({ request_headers: head({ ":method": "GET" }) })).code, INVALID_ARGUMENT);
@@ -367,7 +367,7 @@ test("a reply that must be changed and never arrives is an error", async () => {
   const begin = async (id) => {
     const stream = processor.open();
     await stream.ask({ request_headers: head({ ...kHead, "x-request-id": id }) });
-    await stream.ask(json(asked(kMail, { stream: true })));
+    await stream.ask(json(requestOf(kMail, { stream: true })));
     assert.ok((await stream.ask({ response_headers: head({ ":status": "200", "content-type": "text/event-stream" }) })).response_headers);
     return stream;
   };
@@ -429,7 +429,7 @@ test("the health service works, and a stream in flight outlives the end of the d
   watch.on("data", ({ status }) => seen.push(status)).on("error", () => {});
   const stream = there.open();
   await stream.ask({ request_headers: head(kHead) });
-  assert.ok((await stream.ask(json(asked("say this", { stream: true })))).request_body);
+  assert.ok((await stream.ask(json(requestOf("say this", { stream: true })))).request_body);
   await stream.ask({ response_headers: head({ ":status": "200", "content-type": "text/event-stream" }) });
   await until(() => seen.length > 0, "SERVING");
   const stopped = ending.stop();

@@ -103,14 +103,14 @@ after(async () => {
 beforeEach(() => {
   servers.images.answer = () => ({ body: { created: 1, data: [{ url: kUrl }], usage: { input_tokens: 12, output_tokens: 1000 } } });
   for (const name of kModels) {
-    servers[name].asked = undefined;
+    servers[name].received = undefined;
     servers[name].answer = () => completion({ content: `from ${name}` });
   }
 });
 
 const openai = (url) => new OpenAI({ apiKey: "unused", baseURL: `${url}/v1`, maxRetries: 0 });
-const asked = (said, more = {}) => ({ model: "auto", messages: [{ role: "user", content: said }], ...more });
-const ask = (at, said, more) => openai(at.url).chat.completions.create(asked(said, more)).withResponse();
+const requestOf = (said, more = {}) => ({ model: "auto", messages: [{ role: "user", content: said }], ...more });
+const ask = (at, said, more) => openai(at.url).chat.completions.create(requestOf(said, more)).withResponse();
 const kDown = () => ({ status: 500, body: { error: { message: "down" } } });
 
 async function textOf(stream) {
@@ -167,7 +167,7 @@ for (const [name, at] of [["held", () => envoy], ["streamed", () => streaming]])
       assert.match(response.headers.get("content-type"), /^text\/event-stream/);
       assert.equal(await textOf(data), text);
     }
-    assert.equal(servers.large.asked.stream, undefined);
+    assert.equal(servers.large.received.stream, undefined);
   });
 }
 
@@ -183,7 +183,7 @@ test("masked data stays here and is whole for the client", async () => {
 test("a client's choice of a server and its identity reach no model", async () => {
   const said = { "x-selected-model": "evil", "x-vsr-destination-endpoint": "169.254.169.254:80", cookie: "c=1", "x-user-openai-key": "k", "x-own": "kept" };
   for (const at of [daemon, envoy]) {
-    await openai(at.url).chat.completions.create(asked("panel"), { headers: said });
+    await openai(at.url).chat.completions.create(requestOf("panel"), { headers: said });
     for (const { headers } of [servers.small, servers.third, servers.large]) {
       assert.equal(headers["x-own"], "kept");
       for (const name of Object.keys(said).slice(0, -1)) assert.equal(headers[name], undefined, name);
@@ -207,7 +207,7 @@ test("a guard withholds an answer, and ends a stream, as over HTTP", async () =>
 test("a rate limit of a model holds for its calls", async () => {
   const headers = { "x-authz-user-id": "bob" };
   const failed = async () => {
-    const { response } = await openai(envoy.url).chat.completions.create(asked("panel"), { headers }).withResponse();
+    const { response } = await openai(envoy.url).chat.completions.create(requestOf("panel"), { headers }).withResponse();
     return response.headers.get("x-vsr-looper-models-failed");
   };
   assert.equal(await failed(), null);
@@ -263,7 +263,7 @@ test("an answer that is too long is an error, whole or as events", async () => {
 test("an answer without room in memory is refused, and the record has the reason", async () => {
   servers.large.answer = () => completion({ content: "x".repeat(900 << 10) });
   const failure = await openai(envoy.url)
-    .chat.completions.create(asked("cascade"), { headers: { "x-request-id": "roomless" } })
+    .chat.completions.create(requestOf("cascade"), { headers: { "x-request-id": "roomless" } })
     .catch((error) => error);
   assert.equal(failure.status, 429);
   await until(() => /"request_id":"roomless".*"status":429.*"detail":"there was no room for the reply"/.test(daemon.log), "the record");
@@ -291,7 +291,7 @@ const kHead = { ":method": "POST", ":path": "/v1/chat/completions", ":authority"
 async function begun(said, id, at = processor) {
   const stream = at.open();
   assert.ok((await stream.ask({ request_headers: head({ ...kHead, "x-request-id": id }) })).request_headers);
-  const body = Buffer.from(JSON.stringify(asked(said)));
+  const body = Buffer.from(JSON.stringify(requestOf(said)));
   const answer = await stream.ask({ request_body: { body, end_of_stream: true } });
   assert.ok(answer.override_message_timeout, JSON.stringify(answer));
   return stream;
@@ -339,8 +339,8 @@ test("several models answer a legacy completion, whole and as events", async () 
       assert.equal(data.usage.total_tokens, 40);
       assert.equal(response.headers.get("x-vsr-looper-models-used"), "small,third,large");
       assert.equal(servers.small.path, "/v1/chat/completions");
-      assert.deepEqual(Object.keys(servers.small.asked).sort(), ["messages", "model"]);
-      assert.deepEqual(servers.small.asked.messages, [{ role: "user", content: "panel" }]);
+      assert.deepEqual(Object.keys(servers.small.received).sort(), ["messages", "model"]);
+      assert.deepEqual(servers.small.received.messages, [{ role: "user", content: "panel" }]);
     }
     assert.equal(await textOf(await client.completions.create({ model: "auto", prompt: "cascade", stream: true })), "from large");
   }

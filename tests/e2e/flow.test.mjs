@@ -76,9 +76,9 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), "signalbox-flow-"));
   for (const name of kModels) {
     servers[name] = await ScriptedUpstream.start();
-    servers[name].answer = (asked) => {
-      calls.push([name, asked]);
-      return scripts[name](asked);
+    servers[name].answer = (received) => {
+      calls.push([name, received]);
+      return scripts[name](received);
     };
   }
 });
@@ -90,7 +90,7 @@ after(async () => {
 const hasResult = ({ messages }) => messages.at(-1).role === "tool";
 beforeEach(() => {
   calls = [];
-  scripts = { finder: () => say("found"), writer: (asked) => (hasResult(asked) ? say("written") : call("w1", "there")), third: () => say("third") };
+  scripts = { finder: () => say("found"), writer: (received) => (hasResult(received) ? say("written") : call("w1", "there")), third: () => say("third") };
 });
 const names = () => calls.map(([name]) => name);
 
@@ -130,7 +130,7 @@ describe("a workflow whose models call tools", () => {
     const ids = ["call_0123456789abcdefghijklmn", "abcdefgh9", "call_nmlkjihgfedcba9876543210"];
     const looks = ids.map((id) => ({ id, type: "function", function: { name: "look", arguments: "{}" } }));
     const rounds = ({ messages }) => messages.filter(({ tool_calls }) => tool_calls).length;
-    scripts.writer = (asked) => (rounds(asked) === 2 ? say("written") : completion({ content: null, tool_calls: looks }, "tool_calls"));
+    scripts.writer = (received) => (rounds(received) === 2 ? say("written") : completion({ content: null, tool_calls: looks }, "tool_calls"));
     const messages = question("steps");
     for (let round = 0; round < 2; ++round) {
       const { message } = await ask(client, messages);
@@ -153,15 +153,15 @@ describe("a workflow whose models call tools", () => {
 
   test("is one loop for the client's own runner of tools, through several calls of several models", async () => {
     const rounds = ({ messages }) => messages.filter(({ role }) => role === "tool").length;
-    scripts.finder = (asked) => (rounds(asked) < 2 ? call("f", `f${rounds(asked)}`) : say("found"));
-    const asked = [];
-    const look = { type: "function", function: { name: "look", parse: JSON.parse, parameters: tools[0].function.parameters, function: ({ at }) => (asked.push(at), `seen ${at}`) } };
+    scripts.finder = (received) => (rounds(received) < 2 ? call("f", `f${rounds(received)}`) : say("found"));
+    const looked = [];
+    const look = { type: "function", function: { name: "look", parse: JSON.parse, parameters: tools[0].function.parameters, function: ({ at }) => (looked.push(at), `seen ${at}`) } };
     for (const stream of [false, true]) {
       calls = [];
-      asked.length = 0;
+      looked.length = 0;
       const runner = client.chat.completions.runTools({ model: "auto", messages: question("steps"), tools: [look], stream });
       assert.equal(await runner.finalContent(), "written");
-      assert.deepEqual(asked, ["f0", "f1", "there"]);
+      assert.deepEqual(looked, ["f0", "f1", "there"]);
       assert.deepEqual(names(), ["finder", "finder", "finder", "writer", "writer"]);
       // Each model sees its own rounds alone.
       assert.deepEqual(calls[2][1].messages.slice(2).map(({ role }) => role), ["assistant", "tool", "assistant", "tool"]);
@@ -182,9 +182,9 @@ describe("a workflow whose models call tools", () => {
   });
 
   test("gives the client the calls of all models of a step together, and the cache keeps none", async () => {
-    scripts.finder = (asked) => (hasResult(asked) ? say("found") : call("same", "a"));
-    scripts.third = (asked) => (hasResult(asked) ? say("third") : call("same", "b"));
-    scripts.writer = (asked) => say(asked.messages.at(-1).content);
+    scripts.finder = (received) => (hasResult(received) ? say("found") : call("same", "a"));
+    scripts.third = (received) => (hasResult(received) ? say("third") : call("same", "b"));
+    scripts.writer = (received) => say(received.messages.at(-1).content);
     for (let i = 0; i < 2; ++i) {
       calls = [];
       const first = await ask(client, question("beside"));
@@ -242,7 +242,7 @@ describe("a workflow whose models call tools", () => {
   });
 
   test("costs nothing if an earlier reply is the answer, because the calls after the tools fail", async () => {
-    scripts.third = (asked) => (hasResult(asked) ? { status: 400, body: {} } : call("t", "b"));
+    scripts.third = (received) => (hasResult(received) ? { status: 400, body: {} } : call("t", "b"));
     scripts.writer = () => ({ status: 400, body: {} });
     const first = await ask(client, question("beside"));
     const second = await ask(client, [...question("beside"), first.message, ...results(first.message)]);
@@ -253,7 +253,7 @@ describe("a workflow whose models call tools", () => {
   test("keeps the masks of personal data, and restores them in the calls of tools and in the answer", async () => {
     const messages = [{ role: "user", content: "masked: mail ann@example.com and bob@example.com" }];
     scripts.finder = () => say("[EMAIL_ADDRESS_2] is first");
-    scripts.writer = (asked) => (hasResult(asked) ? say("Ask [EMAIL_ADDRESS_2], [EMAIL_ADDRESS_1], [EMAIL_ADDRESS_3]") : call("w", "[EMAIL_ADDRESS_1]"));
+    scripts.writer = (received) => (hasResult(received) ? say("Ask [EMAIL_ADDRESS_2], [EMAIL_ADDRESS_1], [EMAIL_ADDRESS_3]") : call("w", "[EMAIL_ADDRESS_1]"));
     const first = await ask(client, messages);
     assert.equal(first.message.tool_calls[0].function.arguments, '{"at":"ann@example.com"}');
     const second = await ask(client, [...messages, first.message, ...results(first.message, "bob@example.com knows cid@example.com")]);
@@ -275,7 +275,7 @@ describe("a workflow whose models call tools", () => {
   });
 
   test("is continued only with the user's texts that it began with, so that an id alone opens nothing", async () => {
-    scripts.writer = (asked) => (hasResult(asked) ? say("written") : call("w", "there"));
+    scripts.writer = (received) => (hasResult(received) ? say("written") : call("w", "there"));
     for (const credential of [null, "Bearer shared"]) {
       const who = (more) => new OpenAI({ apiKey: "unused", baseURL: `${daemon.url}/v1`, maxRetries: 0, defaultHeaders: { authorization: credential, ...more } });
       const first = await ask(who(), question("steps"));

@@ -45,12 +45,12 @@ after(async () => {
 
 const kSchema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
 const kCall = { id: "call-a", type: "function", function: { name: "weather", arguments: '{"city":"Rome"}' } };
-const isAnswering = (asked) => asked.messages.at(-1).role === "tool";
+const isAnswering = (received) => received.messages.at(-1).role === "tool";
 
 test("the AI SDK calls a tool and goes on", async () => {
   const provider = createOpenAICompatible({ name: "router", baseURL: url, apiKey: "key-1" });
-  upstream.answer = (asked) =>
-    isAnswering(asked) ? completion({ content: "27 degrees." }) : completion({ content: null, tool_calls: [kCall] }, "tool_calls");
+  upstream.answer = (received) =>
+    isAnswering(received) ? completion({ content: "27 degrees." }) : completion({ content: null, tool_calls: [kCall] }, "tool_calls");
   const weather = tool({ description: "Says how it is", inputSchema: jsonSchema(kSchema), execute: async ({ city }) => `${city}: 27` });
   const { text, steps } = await generateText({
     model: provider("auto"),
@@ -61,7 +61,7 @@ test("the AI SDK calls a tool and goes on", async () => {
   });
   assert.equal(text, "27 degrees.");
   assert.equal(steps.length, 2);
-  assert.match(upstream.asked.messages.at(-1).content, /Rome: 27/);
+  assert.match(upstream.received.messages.at(-1).content, /Rome: 27/);
 });
 
 test("the AI SDK streams", async () => {
@@ -85,7 +85,7 @@ test("LangChain calls tools, streams, and uses responses", async () => {
   upstream.answer = () => completion({ content: "27 degrees." });
   const history = [new HumanMessage("Weather in Rome?"), called, new ToolMessage({ tool_call_id: "call-a", content: "27" })];
   assert.equal((await chat.invoke(history)).content, "27 degrees.");
-  assert.deepEqual(upstream.asked.messages.map((message) => message.role), ["user", "assistant", "tool"]);
+  assert.deepEqual(upstream.received.messages.map((message) => message.role), ["user", "assistant", "tool"]);
 
   upstream.answer = () => streamed([{ content: "Let me " }, { content: "see." }]);
   let text = "";
@@ -144,18 +144,18 @@ const message = (content, reason, more = {}) => ({
 test("a chat completion comes from a server of Anthropic's API", async () => {
   const client = new OpenAI({ apiKey: "key-1", baseURL: url, maxRetries: 0 });
   upstream.answer = () => message([{ type: "text", text: "Let me see." }, { type: "tool_use", id: "a", name: "weather", input: { city: "Rome" } }], "tool_use");
-  const asked = {
+  const request = {
     model: "claude",
     max_tokens: 50,
     messages: [{ role: "system", content: "Be kind." }, { role: "user", content: "Weather in Rome?" }],
     tools: [{ type: "function", function: { name: "weather", description: "Says how it is", parameters: kSchema } }],
   };
-  const completed = await client.chat.completions.create(asked);
+  const completed = await client.chat.completions.create(request);
   assert.equal(upstream.path, "/v1/messages");
   assert.equal(upstream.headers["x-api-key"], "key-1");
   assert.equal(upstream.headers.authorization, undefined);
   assert.equal(upstream.headers["anthropic-version"], "2023-06-01");
-  assert.deepEqual(upstream.asked, {
+  assert.deepEqual(upstream.received, {
     model: "claude",
     system: [{ type: "text", text: "Be kind." }],
     messages: [{ role: "user", content: [{ type: "text", text: "Weather in Rome?" }] }],
@@ -168,7 +168,7 @@ test("a chat completion comes from a server of Anthropic's API", async () => {
   assert.equal(completed.usage.prompt_tokens, 7);
 
   upstream.answer = () => ({ status: 529, body: { type: "error", error: { type: "overloaded_error", message: "Overloaded" } } });
-  await assert.rejects(client.chat.completions.create(asked), { status: 529, message: "529 Overloaded" });
+  await assert.rejects(client.chat.completions.create(request), { status: 529, message: "529 Overloaded" });
 });
 
 test("a chat completion streams from a server of Anthropic's API", async () => {
@@ -188,14 +188,14 @@ test("a chat completion streams from a server of Anthropic's API", async () => {
   ];
   const named = (list) => list.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
   upstream.answer = () => ({ events: named(events) });
-  const asked = { model: "claude", messages: [{ role: "user", content: "Weather?" }], stream_options: { include_usage: true } };
-  const completed = await client.chat.completions.stream(asked).finalChatCompletion();
+  const request = { model: "claude", messages: [{ role: "user", content: "Weather?" }], stream_options: { include_usage: true } };
+  const completed = await client.chat.completions.stream(request).finalChatCompletion();
   assert.equal(completed.choices[0].message.content, "Let me see.");
   assert.equal(completed.choices[0].message.tool_calls[0].function.arguments, '{"city":"Rome"}');
   assert.equal(completed.usage.completion_tokens, 9);
 
   upstream.answer = () => ({ events: named([...events.slice(0, 4), { type: "error", error: { type: "overloaded_error", message: "Overloaded" } }]) });
-  await assert.rejects(client.chat.completions.stream(asked).finalChatCompletion(), /Overloaded/);
+  await assert.rejects(client.chat.completions.stream(request).finalChatCompletion(), /Overloaded/);
   upstream.answer = () => ({ events: named(events.slice(0, 4)) });
-  await assert.rejects(client.chat.completions.stream(asked).finalChatCompletion());
+  await assert.rejects(client.chat.completions.stream(request).finalChatCompletion());
 });

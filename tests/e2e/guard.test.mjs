@@ -68,7 +68,7 @@ function silence() {
   return end;
 }
 
-const asked = (action, more = {}) => ({
+const requestOf = (action, more = {}) => ({
   model: "auto",
   messages: [
     { role: "user", content: `How long is the bridge? ${action}-it` },
@@ -80,7 +80,7 @@ const asked = (action, more = {}) => ({
 
 /// Reads a stream. `look` gets what has come so far, after each chunk.
 async function read(action, look = () => {}) {
-  const stream = await client.chat.completions.create(asked(action, { stream: true }));
+  const stream = await client.chat.completions.create(requestOf(action, { stream: true }));
   const seen = { text: "", marks: [], reason: null, chunks: 0 };
   for await (const chunk of stream) {
     ++seen.chunks;
@@ -147,20 +147,20 @@ test("an action of none leaves the stream alone and counts", async () => {
 });
 
 test("the client's helper for streams joins the same message", async () => {
-  const completion = await client.chat.completions.stream(asked("annotate", { stream: true })).finalChatCompletion();
+  const completion = await client.chat.completions.stream(requestOf("annotate", { stream: true })).finalChatCompletion();
   assert.equal(completion.choices[0].message.content, kText);
   assert.equal(completion.choices[0].finish_reason, "stop");
 });
 
 test("a whole reply is marked in a header or in its text, or is withheld", async () => {
-  const { data, response } = await client.chat.completions.create(asked("annotate")).withResponse();
+  const { data, response } = await client.chat.completions.create(requestOf("annotate")).withResponse();
   assert.equal(response.headers.get("x-vsr-response-warnings"), "hallucination");
   assert.equal(data.choices[0].message.content, kText);
   assert.equal(data.vsr_guard.spans[0].text, "640 m");
-  const warned = await client.chat.completions.create(asked("warn"));
+  const warned = await client.chat.completions.create(requestOf("warn"));
   assert.match(warned.choices[0].message.content, /^\[Hallucination Warning\] .*\n\nThe bridge/);
   await assert.rejects(
-    client.chat.completions.create(asked("finish")),
+    client.chat.completions.create(requestOf("finish")),
     (error) => error.status === 403 && error.code === "response_blocked" && error.headers.get("x-vsr-response-path") === "blocked",
   );
 });

@@ -121,13 +121,13 @@ describe("hybrid searches", () => {
     await begin(", hybrid_search: true");
     await storeOf(operator(), kManuals);
     assert.equal((await ask(kAboutSeal)).rag, "added");
-    assert.match(JSON.stringify(model.asked), /Replace seal/);
+    assert.match(JSON.stringify(model.received), /Replace seal/);
     assert.equal((await ask("penguins")).rag, "nothing");
     await killAndBegin(", hybrid_search: true, hybrid_mode: weighted");
     assert.equal((await ask("4711")).rag, "added");
-    assert.match(JSON.stringify(model.asked), /Replace seal/);
+    assert.match(JSON.stringify(model.received), /Replace seal/);
     await killAndBegin("");
     await ask(kAboutSeal);
-    assert.doesNotMatch(JSON.stringify(model.asked), /Replace seal/);
+    assert.doesNotMatch(JSON.stringify(model.received), /Replace seal/);
   });
 });

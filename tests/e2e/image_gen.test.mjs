@@ -94,7 +94,7 @@ after(async () => {
 });
 
 beforeEach(() => {
-  images.asked = others.asked = model.asked = undefined;
+  images.received = others.received = model.received = undefined;
   images.answer = others.answer = () => ({ body: { created: 1, data: [{ url: kUrl }], usage: { input_tokens: 12, output_tokens: 1000 } } });
   model.answer = () => completion({ content: "A text." });
 });
@@ -110,9 +110,9 @@ describe("images as answers", () => {
   test("OpenAI's server gets the user's last message, and its image is the answer", async () => {
     const { data, headers } = await ask("Draw an image of a ship");
     assert.equal(images.path, "/v1/images/generations");
-    assert.deepEqual(images.asked, { model: "brush", prompt: "a ship", n: 1, size: "512x1024", quality: "hd", style: "vivid" });
+    assert.deepEqual(images.received, { model: "brush", prompt: "a ship", n: 1, size: "512x1024", quality: "hd", style: "vivid" });
     assert.equal(images.headers.authorization, "Bearer secret-of-images");
-    assert.equal(model.asked, undefined);
+    assert.equal(model.received, undefined);
     const [choice] = data.choices;
     assert.deepEqual(choice.message.content, [{ type: "image_url", image_url: { url: kUrl } }]);
     assert.deepEqual([choice.finish_reason, data.object, data.model], ["stop", "chat.completion", "painter"]);
@@ -162,13 +162,13 @@ describe("images as answers", () => {
     const image = "Q".repeat(20_000_000), said = "paint a large ship", messages = [{ role: "user", content: said }];
     images.answer = () => ({ body: { data: [{ b64_json: image }] } });
     const apis = {
-      "chat/completions": { asked: { messages }, piece: (event) => event.choices[0]?.delta.content },
-      messages: { asked: { messages, max_tokens: 9 }, piece: (event) => event.delta?.text },
-      responses: { asked: { input: said }, piece: (event) => event.type === "response.output_text.delta" && event.delta },
+      "chat/completions": { request: { messages }, piece: (event) => event.choices[0]?.delta.content },
+      messages: { request: { messages, max_tokens: 9 }, piece: (event) => event.delta?.text },
+      responses: { request: { input: said }, piece: (event) => event.type === "response.output_text.delta" && event.delta },
     };
-    for (const [api, { asked, piece }] of Object.entries(apis)) {
+    for (const [api, { request, piece }] of Object.entries(apis)) {
       const headers = { "content-type": "application/json" };
-      const answer = await fetch(`${daemon.url}/v1/${api}`, { method: "POST", headers, body: JSON.stringify({ model: "auto", stream: true, ...asked }) });
+      const answer = await fetch(`${daemon.url}/v1/${api}`, { method: "POST", headers, body: JSON.stringify({ model: "auto", stream: true, ...request }) });
       const lines = (await answer.text()).split("\n").filter((line) => line.startsWith("data: {"));
       const text = lines.map((line) => piece(JSON.parse(line.slice(6))) || "").join("");
       assert.ok(text === `![image](data:image/png;base64,${image})`, `${api}: ${text.length} characters`);
@@ -179,7 +179,7 @@ describe("images as answers", () => {
     images.answer = () => completion({ content: [{ type: "text", text: "x" }, { type: "image_url", image_url: { url: kUrl } }] });
     const { data } = await ask("a ship for omni");
     assert.equal(images.path, "/v1/chat/completions");
-    assert.deepEqual(images.asked, {
+    assert.deepEqual(images.received, {
       model: "Qwen/Qwen-Image",
       messages: [{ role: "user", content: "a ship for omni" }],
       extra_body: { width: 512, height: 1024, num_inference_steps: 28, true_cfg_scale: 4.5, seed: 42 },
@@ -191,7 +191,7 @@ describe("images as answers", () => {
   test("requests for a text get one, and requests for both get both", async () => {
     const { data } = await ask("Write about ships");
     assert.equal(data.choices[0].message.content, "A text.");
-    assert.equal(images.asked, undefined);
+    assert.equal(images.received, undefined);
     const both = await ask("draw a ship and explain it");
     assert.deepEqual(both.data.choices[0].message.content, [
       { type: "text", text: "A text." },
@@ -202,13 +202,13 @@ describe("images as answers", () => {
   test("without a signal for the modality the decision alone counts, and OpenAI's model is the default", async () => {
     const { data } = await ask("plain ship");
     assert.equal(data.choices[0].message.content[0].image_url.url, kUrl);
-    assert.deepEqual(images.asked, { model: "gpt-image-1", prompt: "plain ship", n: 1, size: "512x1024" });
+    assert.deepEqual(images.received, { model: "gpt-image-1", prompt: "plain ship", n: 1, size: "512x1024" });
   });
 
   test("the image server gets no personal data that the decision masks", async () => {
     await ask("masks: a ship for ada@example.org");
     assert.doesNotMatch(images.body, /ada@example/);
-    assert.match(images.asked.prompt, /a ship for \[EMAIL/);
+    assert.match(images.received.prompt, /a ship for \[EMAIL/);
   });
 
   test("failures of the image server are errors, never a text of the model", async () => {
@@ -229,7 +229,7 @@ describe("images as answers", () => {
     images.answer = () => ({ headers: { "content-type": "application/json" }, events: ['{"data": ['], ends: new Promise(() => {}) });
     await assert.rejects(ask("slow: a ship"), (error) => error.status === 504 && /within 1000 ms/.test(error.message));
     await assert.rejects(ask("gone: a ship"), (error) => error.status === 502);
-    assert.equal(model.asked, undefined);
+    assert.equal(model.received, undefined);
   });
 
   test("no request pays for two images", async () => {
@@ -250,13 +250,13 @@ describe("images as answers", () => {
     };
     await assert.rejects(ask("plain ship"), (error) => error.status === 502);
     assert.equal(calls, 1);
-    assert.equal(model.asked, undefined);
+    assert.equal(model.received, undefined);
   });
 
   test("neither a redirect nor a compressed reply nor a stream counts as an image", async () => {
     const fails = (pattern) => assert.rejects(ask("plain ship"), (error) => error.status === 502 && pattern.test(error.message));
     images.answer = () => ({ status: 302, headers: { location: `http://127.0.0.1:${model.port}/v1/x` }, body: {} });
-    await fails(/the image server answered with the status 302/);
+    await fails(/it redirects to another address \(HTTP 302\)/);
     images.answer = () => ({ headers: { "content-encoding": "gzip" }, body: gzipSync(JSON.stringify({ data: [{ url: kUrl }] })).toString("latin1") });
     await fails(/contains no image/);
     images.answer = () => ({ events: [{ type: "image_generation.completed", b64_json: "QUJD" }] });
@@ -288,7 +288,7 @@ describe("images as answers", () => {
       ],
     }).withResponse();
     assert.equal(data.choices[0].message.content[0].image_url.url, kUrl);
-    assert.equal(images.asked.prompt, "claude ship again");
+    assert.equal(images.received.prompt, "claude ship again");
   });
 
   test("the model's own API has no effect on the image, and header_mutation has one", async () => {
@@ -310,11 +310,11 @@ describe("images as answers", () => {
 
   test("each recipe's decision calls its own image server with its own key", async () => {
     for (const [name, server, other] of [["left", images, others], ["right", others, images]]) {
-      images.asked = others.asked = undefined;
+      images.received = others.received = undefined;
       await ask("a ship", { model: name });
       assert.equal(server.headers.authorization, `Bearer key-of-${name}`);
       assert.equal(server.path, "/v1/images/generations");
-      assert.equal(other.asked, undefined);
+      assert.equal(other.received, undefined);
     }
   });
 
@@ -333,7 +333,7 @@ describe("images as answers", () => {
   });
 
   test("a masked text does not return in the image's URL", async () => {
-    images.answer = (asked) => ({ body: { data: [{ url: `https://images.example/?${/\[EMAIL[^\]]*\]/.exec(asked.prompt)}` }] } });
+    images.answer = (received) => ({ body: { data: [{ url: `https://images.example/?${/\[EMAIL[^\]]*\]/.exec(received.prompt)}` }] } });
     const { data } = await ask("masks: a ship for ada@example.org");
     assert.doesNotMatch(data.choices[0].message.content[0].image_url.url, /ada@/);
   });

@@ -65,7 +65,7 @@ test("Production Stack: the configured header keeps a session on one engine", as
       assert.equal(text, kAnswer);
       const call = stack.calls.at(-1);
       const large = question.startsWith("Prove");
-      assert.equal(call.asked.model, `meta-llama/Llama-3.1-${large ? "70B" : "8B"}-Instruct`);
+      assert.equal(call.received.model, `meta-llama/Llama-3.1-${large ? "70B" : "8B"}-Instruct`);
       assert.equal(call.headers["x-vsr-selected-model"], large ? "large" : "small");
       assert.equal(call.headers["x-vsr-selected-decision"], large ? "mathematics" : undefined);
       assert.equal(call.headers["x-user-id"], user);
@@ -94,9 +94,9 @@ test("Production Stack: a conversation whose prompt grows stays on its engine", 
       const { status, text } = await post(daemon, sent);
       assert.equal(status, 200, text);
       const call = stack.calls.at(-1);
-      assertOnlyModelDiffers(sent, call.body, call.asked.model);
-      assert.equal(call.asked.model, `meta-llama/Llama-3.1-${i === 1 && turn === 2 ? "70B" : "8B"}-Instruct`);
-      const texts = call.asked.messages.map(({ content }) => content).join("\n");
+      assertOnlyModelDiffers(sent, call.body, call.received.model);
+      assert.equal(call.received.model, `meta-llama/Llama-3.1-${i === 1 && turn === 2 ? "70B" : "8B"}-Instruct`);
+      const texts = call.received.messages.map(({ content }) => content).join("\n");
       assert.ok(texts.startsWith(before[i].texts), `turn ${turn} of conversation ${i} does not go on from the one before`);
       assert.equal(call.engine, before[i].engine ?? call.engine);
       before[i] = { texts, engine: call.engine };
@@ -135,12 +135,12 @@ test("Dynamo: nvext, its headers and its events pass untouched", async () => {
 
   // The official client reads the reply, whole and streamed.
   const client = new OpenAI({ apiKey: "key-1", baseURL: `${daemon.url}/v1`, maxRetries: 0 });
-  const asked = { model: "auto", messages: [{ role: "user", content: "hello" }], nvext: { extra_fields: ["timing"], decode_worker_id: 2 } };
-  const whole = await client.chat.completions.create(asked);
+  const request = { model: "auto", messages: [{ role: "user", content: "hello" }], nvext: { extra_fields: ["timing"], decode_worker_id: 2 } };
+  const whole = await client.chat.completions.create(request);
   assert.deepEqual(whole.nvext, { timing: { ttft_ms: 45.2, itl_ms: 12.1 } });
   let text = "";
   let timing;
-  for await (const chunk of await client.chat.completions.create({ ...asked, stream: true })) {
+  for await (const chunk of await client.chat.completions.create({ ...request, stream: true })) {
     text += chunk.choices[0]?.delta.content ?? "";
     timing = chunk.nvext?.timing ?? timing;
   }
@@ -169,16 +169,16 @@ test("vLLM: its own fields pass both ways, its errors come back, a prompt finds 
   assert.match(reply.text, /"kv_transfer_params":\{"remote_engine_id"/);
 
   const client = new OpenAI({ apiKey: "key-1", baseURL: `${daemon.url}/v1`, maxRetries: 0 });
-  const asked = { model: "auto", messages: [{ role: "user", content: "hello" }] };
-  const whole = await client.chat.completions.create(asked);
+  const request = { model: "auto", messages: [{ role: "user", content: "hello" }] };
+  const whole = await client.chat.completions.create(request);
   assert.equal(whole.choices[0].message.reasoning_content, "Hm.");
   assert.equal(whole.usage.prompt_tokens_details.cached_tokens, 8);
   let usage;
-  for await (const chunk of await client.chat.completions.create({ ...asked, stream: true, stream_options: { include_usage: true } }))
+  for await (const chunk of await client.chat.completions.create({ ...request, stream: true, stream_options: { include_usage: true } }))
     usage = chunk.usage ?? usage;
   assert.equal(usage.total_tokens, 14);
   await counts(daemon, "llm_model_prompt_tokens_total", 33); // includes a stream that reports usage in every chunk
-  const refused = await post(daemon, JSON.stringify({ ...asked, max_tokens: 100_000 }));
+  const refused = await post(daemon, JSON.stringify({ ...request, max_tokens: 100_000 }));
   assert.equal(refused.status, 400);
   assert.match(refused.text, /^\{"object":"error","message":"This model's maximum context/); // the error has vLLM's own shape, which no client parses
 
@@ -203,17 +203,17 @@ test("llama.cpp: a server that loads its model is left out, its comments, timing
     providers.models[0].reliability.health_check_interval = "100ms";
   });
   const client = new OpenAI({ apiKey: "key-1", baseURL: `${daemon.url}/v1`, maxRetries: 0 });
-  const asked = { model: "auto", messages: [{ role: "user", content: "hello" }] };
+  const request = { model: "auto", messages: [{ role: "user", content: "hello" }] };
   let answered = 0;
   await until(async () => {
     const before = servers[0].calls.length;
-    for (let i = 0; i < 4; ++i) await client.chat.completions.create(asked).then(() => ++answered, () => {});
+    for (let i = 0; i < 4; ++i) await client.chat.completions.create(request).then(() => ++answered, () => {});
     return servers[0].calls.length === before;
   }, "the loading server is left alone");
   servers[0].healthy = true;
   await until(async () => {
     const before = servers[0].calls.length;
-    for (let i = 0; i < 4; ++i, ++answered) await client.chat.completions.create(asked);
+    for (let i = 0; i < 4; ++i, ++answered) await client.chat.completions.create(request);
     return servers[0].calls.length > before;
   }, "the ready server is called");
 
@@ -228,7 +228,7 @@ test("llama.cpp: a server that loads its model is left out, its comments, timing
   await counts(daemon, "llm_model_completion_tokens_total", 3 * (answered + 1)); // the chunk with its usage also contains a choice
   let text = "";
   let timings;
-  for await (const chunk of await client.chat.completions.create({ ...asked, stream: true })) {
+  for await (const chunk of await client.chat.completions.create({ ...request, stream: true })) {
     text += chunk.choices[0]?.delta.content ?? "";
     timings = chunk.timings ?? timings;
   }

@@ -117,7 +117,7 @@ test("a header that is there twice is refused", async () => {
 });
 
 test("a request without a key is refused, and no model gets it", async () => {
-  upstream.asked = undefined;
+  upstream.received = undefined;
   for (const [path, method] of [
     ["/v1/models", "GET"],
     ["/v1/chat/completions", "POST"],
@@ -132,7 +132,7 @@ test("a request without a key is refused, and no model gets it", async () => {
     assert.ok(answer.headers.get("x-request-id"));
     assert.equal((await answer.json()).error.code, "invalid_api_key");
   }
-  assert.equal(upstream.asked, undefined);
+  assert.equal(upstream.received, undefined);
 });
 
 test("the official clients recognise the refusal", async () => {

@@ -70,9 +70,9 @@ test("routes follow an API server under traffic, and no request fails", async ()
   assert.equal(server.status("intelligentroutes", "r").statistics.decisions, 1);
   assert.equal(server.status("intelligentpools", "p").modelCount, 2);
 
-  let over = false, asked = 0;
+  let over = false, requests = 0;
   const traffic = Array.from({ length: 4 }, async () => {
-    for (; !over; ++asked) await ask(daemon);
+    for (; !over; ++requests) await ask(daemon);
   });
   server.put("intelligentroutes", "r", route("two"));
   await decides(daemon, "two");
@@ -142,7 +142,7 @@ test("routes follow an API server under traffic, and no request fails", async ()
   await until(() => generations() > before, "read again");
   assert.equal((await ask(daemon)).decision, "ten");
 
-  await until(() => asked > 100, () => `more than 100 requests; there were ${asked}`);
+  await until(() => requests > 100, () => `more than 100 requests; there were ${requests}`);
   over = true;
   await Promise.all(traffic);
   // The daemon's own patches must not trigger work: there are no more patches than verdicts for two resources.

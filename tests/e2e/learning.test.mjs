@@ -155,15 +155,15 @@ const kCall = { id: "t1", type: "function", function: { name: "build", arguments
 before(async () => {
   upstream = await ScriptedUpstream.start();
   let count = 0;
-  upstream.answer = async (asked) => {
-    if (asked.messages.at(-1).content === "hold") {
+  upstream.answer = async (received) => {
+    if (received.messages.at(-1).content === "hold") {
       const held = upstream.held;
       held.arrived();
       await held.until;
     }
-    const calls = String(asked.messages.at(-1).content).includes(" call");
-    if (calls) return { body: { ...completion({ content: null, tool_calls: [kCall] }, "tool_calls").body, model: asked.model } };
-    return { body: { ...completion({ content: `answer ${++count}` }).body, model: asked.model } };
+    const calls = String(received.messages.at(-1).content).includes(" call");
+    if (calls) return { body: { ...completion({ content: null, tool_calls: [kCall] }, "tool_calls").body, model: received.model } };
+    return { body: { ...completion({ content: `answer ${++count}` }).body, model: received.model } };
   };
   daemon = await Daemon.start(configuration(kLearning));
   bySession = await Daemon.start(configuration("learning: {enabled: true, protection: {scope: session}}"));

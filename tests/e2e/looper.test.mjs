@@ -112,14 +112,14 @@ function streamed(content) {
   return { events: [chunk({ role: "assistant", content: "" }), ...words, chunk({}, "stop"), "data: [DONE]\n\n"] };
 }
 
-/// Scripts the models: `replies[name](asked)` answers the calls, which are collected.
+/// Scripts the models: `replies[name](received)` answers the calls, which are collected.
 function script(replies) {
   const calls = [];
   for (const name of kModels) {
-    servers[name].answer = (asked) => {
-      calls.push({ name, asked });
+    servers[name].answer = (received) => {
+      calls.push({ name, received });
       assert.ok(replies[name], `${name} was called`);
-      return replies[name](asked);
+      return replies[name](received);
     };
   }
   return calls;
@@ -128,7 +128,7 @@ function script(replies) {
 /// A model that is not sure of its answer, and grades it accordingly.
 const unsure = (request) => whole(/grade|confidence/i.test(JSON.stringify(request.messages)) ? '{"confidence": 0.1}' : "hm", -3);
 const kDown = () => ({ status: 500, body: { error: { message: "down" } } });
-const asked = (text, more = {}) => ({ model: "auto", messages: [{ role: "system", content: "Be kind" }, { role: "user", content: text }], ...more });
+const requestOf = (text, more = {}) => ({ model: "auto", messages: [{ role: "system", content: "Be kind" }, { role: "user", content: text }], ...more });
 const looper = (response, name) => response.headers.get(`x-vsr-looper-${name}`);
 
 async function collect(stream) {
@@ -143,7 +143,7 @@ async function collect(stream) {
 
 test("a small model that is sure answers, and the larger one is not called", async () => {
   const calls = script({ small: () => whole("sure", -0.1) });
-  const { data, response } = await client.chat.completions.create(asked("cascade")).withResponse();
+  const { data, response } = await client.chat.completions.create(requestOf("cascade")).withResponse();
   assert.equal(data.choices[0].message.content, "sure");
   assert.equal(data.choices[0].logprobs, null, "the client did not request log probabilities");
   assert.equal(response.headers.get("x-vsr-selected-model"), "small");
@@ -154,14 +154,14 @@ test("a small model that is sure answers, and the larger one is not called", asy
   assert.equal(looper(response, "iterations"), "1");
   assert.equal(looper(response, "total-tokens"), "15");
   assert.equal(looper(response, "used-up"), null);
-  assert.equal(calls[0].asked.logprobs, true);
-  assert.equal(calls[0].asked.stream, undefined);
+  assert.equal(calls[0].received.logprobs, true);
+  assert.equal(calls[0].received.stream, undefined);
   assert.equal(servers.small.headers["x-trace-source"], "looper");
 });
 
 test("an unsure reply leads to the larger model, and the usage is that of both calls", async () => {
   script({ small: () => whole("hm", -2), large: () => whole("certainly") });
-  const { data, response } = await client.chat.completions.create(asked("cascade")).withResponse();
+  const { data, response } = await client.chat.completions.create(requestOf("cascade")).withResponse();
   assert.equal(data.choices[0].message.content, "certainly");
   assert.equal(response.headers.get("x-vsr-selected-model"), "large");
   assert.equal(looper(response, "models-used"), "small,large");
@@ -171,7 +171,7 @@ test("an unsure reply leads to the larger model, and the usage is that of both c
 
 test("a client that streams gets the small model's reply as a stream", async () => {
   script({ small: () => whole("sure enough", -0.1) });
-  const { data, response } = await client.chat.completions.create(asked("cascade", { stream: true })).withResponse();
+  const { data, response } = await client.chat.completions.create(requestOf("cascade", { stream: true })).withResponse();
   assert.equal(looper(response, "models-used"), "small");
   const { text, chunks } = await collect(data);
   assert.equal(text, "sure enough");
@@ -180,16 +180,16 @@ test("a client that streams gets the small model's reply as a stream", async () 
 
 test("a client that streams gets the last model's reply as it arrives", async () => {
   const calls = script({ small: () => whole("hm", -2), large: (request) => (request.stream ? streamed("quite certainly so") : whole("no stream")) });
-  const { data, response } = await client.chat.completions.create(asked("cascade", { stream: true })).withResponse();
+  const { data, response } = await client.chat.completions.create(requestOf("cascade", { stream: true })).withResponse();
   assert.equal(response.headers.get("x-vsr-selected-model"), "large");
   assert.equal(looper(response, "models-used"), "small,large");
   assert.deepEqual(await collect(data), { text: "quite certainly so", chunks: 5 });
-  assert.equal(calls[1].asked.stream, true);
+  assert.equal(calls[1].received.stream, true);
 });
 
 test("a model that fails is passed over", async () => {
   script({ small: kDown, large: () => whole("here") });
-  const { data, response } = await client.chat.completions.create(asked("cascade")).withResponse();
+  const { data, response } = await client.chat.completions.create(requestOf("cascade")).withResponse();
   assert.equal(data.choices[0].message.content, "here");
   assert.equal(looper(response, "models-failed"), "small");
   assert.equal(looper(response, "models-used"), "large");
@@ -197,17 +197,17 @@ test("a model that fails is passed over", async () => {
 
 test("if every model fails, the client gets an error that names them", async () => {
   script({ small: kDown, large: kDown });
-  const error = await client.chat.completions.create(asked("cascade")).catch((e) => e);
+  const error = await client.chat.completions.create(requestOf("cascade")).catch((e) => e);
   assert.equal(error.status, 502);
   assert.match(error.message, /small: its server answered 500; large: its server answered 500/);
 });
 
 test("a model grades its own reply", async () => {
   const calls = script({ small: (request) => whole(request.messages.length === 1 ? '{"confidence": 0.9}' : "graded well") });
-  const { data, response } = await client.chat.completions.create(asked("graded")).withResponse();
+  const { data, response } = await client.chat.completions.create(requestOf("graded")).withResponse();
   assert.equal(data.choices[0].message.content, "graded well");
   assert.equal(looper(response, "iterations"), "2");
-  assert.match(calls[1].asked.messages[0].content, /graded well/);
+  assert.match(calls[1].received.messages[0].content, /graded well/);
 });
 
 test("a client of Anthropic's API gets its own shape, whole and streamed", async () => {
@@ -234,12 +234,12 @@ test("a plain completion may come from several models, which get a chat", async 
   const calls = script({ small: () => whole("no", -3), large: () => whole("yes") });
   const completion = await client.completions.create({ model: "auto", prompt: "cascade" });
   assert.equal(completion.choices[0].text, "yes");
-  assert.deepEqual(calls.map(({ asked: { messages } }) => messages), Array(2).fill([{ role: "user", content: "cascade" }]));
+  assert.deepEqual(calls.map(({ received: { messages } }) => messages), Array(2).fill([{ role: "user", content: "cascade" }]));
 });
 
 test("ratings return one choice per model, and none for a model that fails", async () => {
   script({ small: () => whole("a"), large: kDown, third: () => whole("c") });
-  const { data, response } = await client.chat.completions.create(asked("compared")).withResponse();
+  const { data, response } = await client.chat.completions.create(requestOf("compared")).withResponse();
   assert.deepEqual(data.choices.map(({ index, model, message }) => [index, model, message.content]), [[0, "small", "a"], [1, "third", "c"]]);
   assert.deepEqual(data.usage, { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 });
   assert.equal(looper(response, "models-failed"), "large");
@@ -248,7 +248,7 @@ test("ratings return one choice per model, and none for a model that fails", asy
 test("ratings stream all choices", async () => {
   script({ small: () => whole("a"), large: () => whole("b"), third: () => whole("c") });
   const texts = ["", "", ""];
-  for await (const chunk of await client.chat.completions.create(asked("compared", { stream: true })))
+  for await (const chunk of await client.chat.completions.create(requestOf("compared", { stream: true })))
     for (const { index, delta } of chunk.choices) texts[index] += delta.content ?? "";
   assert.deepEqual(texts, ["a", "b", "c"]);
 });
@@ -261,13 +261,13 @@ const judge = (text) => (request) => {
 
 test("a panel answers, and a judge writes the answer from theirs", async () => {
   const calls = script({ small: () => whole("first view"), third: () => whole("second view"), large: judge("the verdict") });
-  const { data, response } = await client.chat.completions.create(asked("panel")).withResponse();
+  const { data, response } = await client.chat.completions.create(requestOf("panel")).withResponse();
   assert.equal(data.choices[0].message.content, "the verdict");
   assert.equal(response.headers.get("x-vsr-selected-model"), "large");
   assert.equal(looper(response, "iterations"), "4");
   assert.deepEqual(data.fusion.responses.map(({ content }) => content), ["first view", "second view"]);
   assert.match(data.fusion.analysis, /1 and 2/);
-  const last = calls.at(-1).asked;
+  const last = calls.at(-1).received;
   assert.equal(last.messages[0].content, "Be kind");
   for (const part of ["panel", "first view", "second view", "1 and 2"]) assert.match(last.messages[1].content, new RegExp(part));
   assert.equal(last.max_tokens, 50);
@@ -275,7 +275,7 @@ test("a panel answers, and a judge writes the answer from theirs", async () => {
 
 test("a model name of its own stands for the decisions of an algorithm", async () => {
   script({ small: () => whole("first view"), third: () => whole("second view"), large: judge("the verdict") });
-  const request = { ...asked("cascade and panel"), model: "vllm-sr/fusion" };
+  const request = { ...requestOf("cascade and panel"), model: "vllm-sr/fusion" };
   const { data, response } = await client.chat.completions.create(request).withResponse();
   assert.equal(data.choices[0].message.content, "the verdict");
   assert.equal(response.headers.get("x-vsr-selected-decision"), "panel");
@@ -289,7 +289,7 @@ test("a model name of its own stands for the decisions of an algorithm", async (
 
 test("the judge's answer streams as it comes", async () => {
   script({ small: () => whole("first view"), third: kDown, large: judge("the streamed verdict") });
-  const { data, response } = await client.chat.completions.create(asked("panel", { stream: true })).withResponse();
+  const { data, response } = await client.chat.completions.create(requestOf("panel", { stream: true })).withResponse();
   assert.equal(looper(response, "models-failed"), "third");
   assert.deepEqual(await collect(data), { text: "the streamed verdict", chunks: 5 });
 });
@@ -297,7 +297,7 @@ test("the judge's answer streams as it comes", async () => {
 test("a judge that fails leaves the best answer of the panel", async () => {
   script({ small: () => whole("first view"), third: () => whole("second view"), large: kDown });
   for (const stream of [false, true]) {
-    const { data, response } = await client.chat.completions.create(asked("panel", { stream })).withResponse();
+    const { data, response } = await client.chat.completions.create(requestOf("panel", { stream })).withResponse();
     assert.equal(stream ? (await collect(data)).text : data.choices[0].message.content, "first view");
     assert.equal(response.headers.get("x-vsr-selected-model"), "small");
     assert.equal(looper(response, "models-failed"), "large");
@@ -306,14 +306,14 @@ test("a judge that fails leaves the best answer of the panel", async () => {
 
 test("rounds of replies end in a synthesis", async () => {
   script({ small: () => whole("one"), third: () => whole("two"), large: (request) => whole(`${/one/.test(request.messages.at(-1).content)} ${/two/.test(request.messages.at(-1).content)}`) });
-  const completion = await client.chat.completions.create(asked("rounds"));
+  const completion = await client.chat.completions.create(requestOf("rounds"));
   assert.equal(completion.choices[0].message.content, "true true");
   assert.equal(completion.reasoning_mom_responses[0].breadth, 2);
 });
 
 test("the synthesis of rounds streams as it comes", async () => {
   script({ small: () => whole("one"), third: () => whole("two"), large: ({ stream }) => (stream ? streamed("all in one") : whole("no stream")) });
-  const { data, response } = await client.chat.completions.create(asked("rounds", { stream: true })).withResponse();
+  const { data, response } = await client.chat.completions.create(requestOf("rounds", { stream: true })).withResponse();
   assert.equal(looper(response, "iterations"), "3");
   assert.deepEqual(await collect(data), { text: "all in one", chunks: 5 });
 });
@@ -327,34 +327,34 @@ const planned = (answer) => ({
 
 test("a model plans steps, and they are carried out", async () => {
   const calls = script(planned(() => whole("done")));
-  const completion = await client.chat.completions.create(asked("steps"));
+  const completion = await client.chat.completions.create(requestOf("steps"));
   assert.equal(completion.choices[0].message.content, "done");
   assert.deepEqual(calls.map(({ name }) => name), ["large", "small", "third", "large"]);
-  assert.match(calls.at(-1).asked.messages.at(-1).content, /checked/);
+  assert.match(calls.at(-1).received.messages.at(-1).content, /checked/);
 });
 
 test("the last step of a plan streams as it comes", async () => {
   const calls = script(planned(({ stream }) => (stream ? streamed("all is done") : whole("no stream"))));
-  const { data } = await client.chat.completions.create(asked("steps", { stream: true })).withResponse();
+  const { data } = await client.chat.completions.create(requestOf("steps", { stream: true })).withResponse();
   assert.deepEqual(await collect(data), { text: "all is done", chunks: 5 });
-  assert.deepEqual(calls.map(({ asked: { stream } }) => stream), [undefined, undefined, undefined, true]);
+  assert.deepEqual(calls.map(({ received: { stream } }) => stream), [undefined, undefined, undefined, true]);
 });
 
 test("a model chooses the one that answers, whole and streamed", async () => {
   for (const stream of [false, true]) {
     const calls = script({ large: () => whole('{"model": "third"}'), third: () => (stream ? streamed("my own answer") : whole("my own answer")) });
-    const { data, response } = await client.chat.completions.create(asked("chosen", { stream })).withResponse();
+    const { data, response } = await client.chat.completions.create(requestOf("chosen", { stream })).withResponse();
     assert.equal(stream ? (await collect(data)).text : data.choices[0].message.content, "my own answer");
     assert.equal(response.headers.get("x-vsr-selected-model"), "third");
     assert.deepEqual(calls.map(({ name }) => name), ["large", "third"]);
-    assert.match(JSON.stringify(calls[0].asked.messages), /Prefer the third one/);
+    assert.match(JSON.stringify(calls[0].received.messages), /Prefer the third one/);
   }
 });
 
 test("automix goes on to the next model if the first one is unsure, whole and streamed", async () => {
   for (const stream of [false, true]) {
     const calls = script({ small: unsure, large: () => (stream ? streamed("certainly so") : whole("certainly so")) });
-    const { data, response } = await client.chat.completions.create(asked("mixed", { stream })).withResponse();
+    const { data, response } = await client.chat.completions.create(requestOf("mixed", { stream })).withResponse();
     assert.equal(stream ? (await collect(data)).text : data.choices[0].message.content, "certainly so");
     assert.equal(response.headers.get("x-vsr-selected-algorithm"), "automix");
     assert.equal(response.headers.get("x-vsr-selected-model"), "large");
@@ -364,7 +364,7 @@ test("automix goes on to the next model if the first one is unsure, whole and st
 
 test("a run that has spent its budget of calls returns the replies so far", async () => {
   script({ small: () => whole("first view"), third: () => whole("second view") });
-  const { data, response } = await client.chat.completions.create(asked("bounded")).withResponse();
+  const { data, response } = await client.chat.completions.create(requestOf("bounded")).withResponse();
   assert.equal(data.choices[0].message.content, "first view");
   assert.equal(looper(response, "used-up"), "calls");
   assert.equal(looper(response, "iterations"), "2");
@@ -372,7 +372,7 @@ test("a run that has spent its budget of calls returns the replies so far", asyn
 
 test("a run that has spent its budget of time ends the call that hangs", { timeout: 60_000 }, async () => {
   script({ small: () => whole("first view") });
-  const { data, response } = await client.chat.completions.create(asked("hurried")).withResponse();
+  const { data, response } = await client.chat.completions.create(requestOf("hurried")).withResponse();
   assert.equal(data.choices[0].message.content, "first view");
   assert.equal(looper(response, "used-up"), "time");
   assert.equal(looper(response, "models-failed"), "endless");
@@ -383,7 +383,7 @@ test("a client that goes away ends the calls in flight", { timeout: 60_000 }, as
   const gone = new Promise((done) => (endless.onClosed = done));
   const controller = new AbortController();
   const arrived = new Promise((done) => endless.server.once("request", done));
-  const reply = client.chat.completions.create(asked("hanging"), { signal: controller.signal }).catch((e) => e);
+  const reply = client.chat.completions.create(requestOf("hanging"), { signal: controller.signal }).catch((e) => e);
   await arrived;
   controller.abort();
   await gone;

@@ -102,9 +102,9 @@ beforeEach(() => {
   answers = {};
   for (const name of [...kModels, "images"]) {
     servers[name].closed = undefined;
-    servers[name].answer = async (asked) => {
+    servers[name].answer = async (received) => {
       await released;
-      return answers[name]?.(asked) ?? completion({ content: `from ${name}` });
+      return answers[name]?.(received) ?? completion({ content: `from ${name}` });
     };
   }
 });
@@ -116,10 +116,10 @@ const sure = (content) => {
   return out;
 };
 const words = (...texts) => streamed(texts.map((content) => ({ content })));
-const judge = (answer) => (asked) => (asked.stream ? answer(asked) : completion({ content: "{}" }));
+const judge = (answer) => (received) => (received.stream ? answer(received) : completion({ content: "{}" }));
 const openai = (at = daemon) => new OpenAI({ apiKey: "unused", baseURL: `${at.url}/v1`, maxRetries: 0 });
 const anthropic = () => new Anthropic({ apiKey: "unused", baseURL: daemon.url, maxRetries: 0 });
-const asked = (said, more = {}) => ({ model: "auto", stream: true, messages: [{ role: "user", content: said }], ...more });
+const requestOf = (said, more = {}) => ({ model: "auto", stream: true, messages: [{ role: "user", content: said }], ...more });
 
 async function textOf(stream) {
   let out = "";
@@ -153,7 +153,7 @@ async function open(body, headers = {}) {
 
 test("the stream begins and stays alive before any model has answered", async () => {
   answers.large = judge(() => words("the", " verdict"));
-  const reply = await open(asked("panel"));
+  const reply = await open(requestOf("panel"));
   const { statusCode, headers } = reply.response;
   assert.equal(statusCode, 200);
   assert.equal(headers["content-type"], "text/event-stream");
@@ -171,7 +171,7 @@ test("the stream begins and stays alive before any model has answered", async ()
 
 test("a client of OpenAI reads the answer behind the comments", async () => {
   answers.large = judge(() => words("the", " verdict"));
-  const { data, response } = await openai().chat.completions.create(asked("panel")).withResponse();
+  const { data, response } = await openai().chat.completions.create(requestOf("panel")).withResponse();
   assert.equal(response.headers.get("x-vsr-looper-algorithm"), "fusion");
   release();
   assert.equal(await textOf(data), "the verdict");
@@ -181,7 +181,7 @@ test("the first chunk has the replies of the panel, whether the judge answers or
   for (const end of [() => words("the", " verdict"), kDown]) {
     answers.small = () => completion({ content: "first view" });
     answers.large = judge(end);
-    const stream = await openai().chat.completions.create(asked("panel"));
+    const stream = await openai().chat.completions.create(requestOf("panel"));
     release();
     const chunks = [];
     for await (const chunk of stream) chunks.push(chunk);
@@ -195,7 +195,7 @@ test("the first chunk has them, too, if the judge's server names the length of i
   const events = words("the", " verdict").events.map((event) => (typeof event === "string" ? event : `data: ${JSON.stringify(event)}\n\n`));
   answers.large = judge(() => ({ headers: { "content-type": "text/event-stream" }, body: events.join("") }));
   const chunks = [];
-  const counted = asked("panel", { stream_options: { include_usage: true } });
+  const counted = requestOf("panel", { stream_options: { include_usage: true } });
   for await (const chunk of await openai(patient).chat.completions.create(counted)) chunks.push(chunk);
   assert.equal(chunks[0].fusion.responses.length, 2);
   assert.equal(chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta.content ?? "")).join(""), "the verdict");
@@ -204,7 +204,7 @@ test("the first chunk has them, too, if the judge's server names the length of i
 test("an answer that is composed of several, or that came whole, is sent as chunks", async () => {
   answers.small = () => sure("sure enough");
   for (const [word, text] of [["cascade", "sure enough"], ["compared", "sure enoughfrom third"]]) {
-    const stream = await openai().chat.completions.create(asked(word));
+    const stream = await openai().chat.completions.create(requestOf(word));
     release();
     assert.equal(await textOf(stream), text);
   }
@@ -214,7 +214,7 @@ test("a stream that falls silent in the middle gets comments between its events"
   let resume;
   const ends = new Promise((done) => (resume = done));
   answers.large = judge(() => ({ ...words("half"), ends }));
-  const reply = await open(asked("panel"));
+  const reply = await open(requestOf("panel"));
   release();
   await reply.until(/"content":"half".*\n\n: the answer is not complete yet\n\n/s);
   resume();
@@ -224,7 +224,7 @@ test("a stream that falls silent in the middle gets comments between its events"
 
 test("trailers name what the headers could not", async () => {
   answers.small = () => sure("sure");
-  const reply = await open(asked("cascade"), { te: "trailers" });
+  const reply = await open(requestOf("cascade"), { te: "trailers" });
   assert.match(reply.response.headers.trailer, /x-vsr-selected-model/);
   release();
   await reply.ended;
@@ -241,7 +241,7 @@ test("an error is the last event, in the form of each API", async () => {
   const message = [{ role: "user", content: "compared" }];
   const kReason = /small: its server answered 500; third: its server answered 500/;
   const streams = {
-    chat: openai().chat.completions.create(asked("compared")),
+    chat: openai().chat.completions.create(requestOf("compared")),
     completions: openai().completions.create({ model: "auto", stream: true, prompt: "compared" }),
     responses: openai().responses.create({ model: "auto", stream: true, store: false, input: "compared" }),
     messages: anthropic().messages.create({ model: "auto", stream: true, max_tokens: 9, messages: message }),
@@ -270,7 +270,7 @@ test("other clients get the answer in their own form, too", async () => {
 
 test("a broken stream does not end as a whole one, and counts as failed", async () => {
   for (const name of kModels) answers[name] = kDown;
-  const reply = await open(asked("compared"));
+  const reply = await open(requestOf("compared"));
   release();
   assert.equal(await reply.ended, false);
   assert.match(reply.body, /data: \{"error":\{"message":"[^\n]*\n\n$/);
@@ -282,7 +282,7 @@ test("a broken stream does not end as a whole one, and counts as failed", async 
 });
 
 test("a client that leaves an open stream ends the calls", async () => {
-  const reply = await open(asked("compared"));
+  const reply = await open(requestOf("compared"));
   await reply.until(/: 0 of 2/);
   await until(() => servers.small.closed !== undefined && servers.third.closed !== undefined, "both calls");
   const closed = [servers.small.closed, servers.third.closed];
@@ -291,29 +291,29 @@ test("a client that leaves an open stream ends the calls", async () => {
 });
 
 test("a request that no server has got keeps the status of its error", async () => {
-  const error = await openai().chat.completions.create(asked("absent")).catch((e) => e);
+  const error = await openai().chat.completions.create(requestOf("absent")).catch((e) => e);
   assert.equal(error.status, 502);
   release();
   const bob = { headers: { "x-authz-user-id": "bob" } };
-  const first = await openai().chat.completions.create(asked("limited"), bob);
+  const first = await openai().chat.completions.create(requestOf("limited"), bob);
   await textOf(first);
-  const second = await openai().chat.completions.create(asked("limited"), bob).catch((e) => e);
+  const second = await openai().chat.completions.create(requestOf("limited"), bob).catch((e) => e);
   assert.equal(second.status, 429, String(second));
 });
 
 test("an error that comes before the stream begins keeps its status, and an answer its headers", async () => {
   release();
   answers.small = () => sure("sure");
-  const { data, response } = await openai(patient).chat.completions.create(asked("cascade")).withResponse();
+  const { data, response } = await openai(patient).chat.completions.create(requestOf("cascade")).withResponse();
   assert.equal(response.headers.get("x-vsr-selected-model"), "small");
   assert.equal(await textOf(data), "sure");
   for (const name of kModels) answers[name] = kDown;
-  const error = await openai(patient).chat.completions.create(asked("compared")).catch((e) => e);
+  const error = await openai(patient).chat.completions.create(requestOf("compared")).catch((e) => e);
   assert.equal(error.status, 502);
 });
 
 test("a client that wants no stream gets the answer whole", async () => {
-  const reply = openai().chat.completions.create(asked("compared", { stream: false })).withResponse();
+  const reply = openai().chat.completions.create(requestOf("compared", { stream: false })).withResponse();
   await until(() => servers.small.closed !== undefined && servers.third.closed !== undefined);
   release();
   const { data, response } = await reply;
@@ -322,7 +322,7 @@ test("a client that wants no stream gets the answer whole", async () => {
 });
 
 test("the timeout of the listener ends an open stream with an error", async () => {
-  const stream = await openai(hurried).chat.completions.create(asked("compared"));
+  const stream = await openai(hurried).chat.completions.create(requestOf("compared"));
   assert.match((await errorOf(stream)).message, /did not finish within 3000 ms/);
 });
 
@@ -330,7 +330,7 @@ test("masked data returns in an open stream", async () => {
   const quoted = ({ messages }) => /\[EMAIL_ADDRESS_1\]/.exec(JSON.stringify(messages))[0];
   answers.small = (body) => completion({ content: quoted(body) });
   answers.large = judge((body) => words("to ", quoted(body)));
-  const reply = await open(asked(`masked panel for ${kMail}`));
+  const reply = await open(requestOf(`masked panel for ${kMail}`));
   release();
   assert.equal(await reply.ended, true);
   assert.match(reply.body, /"responses":\[\{"model":"small","content":"ann@example\.com"\}/);
@@ -348,7 +348,7 @@ const kWrong = "It is 640 m long. It was opened in 1932.";
 
 test("a guard ends an open stream as it ends any other", async () => {
   answers.small = answers.third = () => completion({ content: kWrong });
-  const reply = await open(asked("", { messages: grounded("How long is the bridge? guarded") }));
+  const reply = await open(requestOf("", { messages: grounded("How long is the bridge? guarded") }));
   assert.equal(reply.response.statusCode, 200);
   release();
   await reply.ended;
@@ -361,7 +361,7 @@ test("a guard ends an open stream as it ends any other", async () => {
 
 test("a text with an image comes in an open stream", async () => {
   answers.images = () => ({ body: { created: 1, data: [{ url: "https://images.example/1.png" }] } });
-  const stream = await openai().chat.completions.create(asked("draw both and explain"));
+  const stream = await openai().chat.completions.create(requestOf("draw both and explain"));
   release();
   assert.match(await textOf(stream), /^from small.*https:\/\/images\.example\/1\.png/s);
 });
@@ -369,7 +369,7 @@ test("a text with an image comes in an open stream", async () => {
 test("what a check finds in a text with an image is in the trailers of an open stream", async () => {
   answers.small = () => completion({ content: kWrong });
   answers.images = () => ({ body: { created: 1, data: [{ url: "https://images.example/1.png" }] } });
-  const reply = await open(asked("", { messages: grounded("draw the bridge, noted, and explain how long it is") }), { te: "trailers" });
+  const reply = await open(requestOf("", { messages: grounded("draw the bridge, noted, and explain how long it is") }), { te: "trailers" });
   release();
   assert.equal(await reply.ended, true);
   assert.match(reply.body, /640.*images\.example/s);
@@ -379,7 +379,7 @@ test("what a check finds in a text with an image is in the trailers of an open s
 test("a refusal that would have had a status is the error of an open stream", async () => {
   answers.small = () => completion({ content: kWrong });
   answers.images = () => ({ body: { created: 1, data: [{ url: "https://images.example/1.png" }] } });
-  const reply = await open(asked("", { messages: grounded("draw the bridge, sealed, and explain how long it is") }));
+  const reply = await open(requestOf("", { messages: grounded("draw the bridge, sealed, and explain how long it is") }));
   release();
   assert.equal(await reply.ended, false);
   assert.match(reply.body, /data: \{"error":\{"message":"[^\n]*"code":"response_blocked"\}\}\n\n$/);

@@ -55,10 +55,10 @@ after(async () => {
   await daemon?.stop();
 });
 
-const asked = (text, more = {}) => ({ model: "auto", messages: [{ role: "user", content: text }], ...more });
+const requestOf = (text, more = {}) => ({ model: "auto", messages: [{ role: "user", content: text }], ...more });
 
 test("a completion goes out with placeholders and comes back with the originals", async () => {
-  const data = await client.chat.completions.create(asked(kText));
+  const data = await client.chat.completions.create(requestOf(kText));
   assert.equal(JSON.parse(upstream.body).messages[0].content, kSent);
   assert.equal(upstream.headers["accept-encoding"], undefined);
   const message = data.choices[0].message;
@@ -67,7 +67,7 @@ test("a completion goes out with placeholders and comes back with the originals"
 });
 
 test("a stream comes back with the originals although its deltas split the placeholders", async () => {
-  const stream = client.chat.completions.stream(asked(kText, { stream: true }));
+  const stream = client.chat.completions.stream(requestOf(kText, { stream: true }));
   const completion = await stream.finalChatCompletion();
   assert.equal(JSON.parse(upstream.body).messages[0].content, kSent);
   const message = completion.choices[0].message;
@@ -98,7 +98,7 @@ test("the suffix of a completion goes out with placeholders, too", async () => {
 
 test("without a model that finds names, a decision that masks all types refuses", async () => {
   upstream.body = undefined;
-  const refused = client.chat.completions.create(asked("everyone: ann@example.com"));
+  const refused = client.chat.completions.create(requestOf("everyone: ann@example.com"));
   await assert.rejects(refused, (error) => error.status === 403 && !error.message.includes("ann@"));
   assert.equal(upstream.body, undefined);
 });

@@ -72,7 +72,7 @@ after(async () => {
 
 beforeEach(() => {
   embeds();
-  model.asked = undefined;
+  model.received = undefined;
   model.answer = ({ stream }) => (stream ? streamed([{ content: kAnswer.slice(0, 5) }, { content: kAnswer.slice(5) }]) : completion({ content: kAnswer }));
 });
 
@@ -96,7 +96,7 @@ async function say(user, text, { headers, ...more } = {}) {
     .chat.completions.create({ model: "auto", messages: [{ role: "user", content: text }], ...more })
     .withResponse();
   if (more.stream) for await (const chunk of data) void chunk;
-  return { outcome: response.headers.get("x-vsr-memory"), system: model.asked.messages.find(({ role }) => role === "system")?.content ?? "" };
+  return { outcome: response.headers.get("x-vsr-memory"), system: model.received.messages.find(({ role }) => role === "system")?.content ?? "" };
 }
 
 async function memory(method, path, headers = {}, url = daemon.url) {
@@ -158,7 +158,7 @@ describe("memories", () => {
     await has("ann", 2);
     const messages = [{ role: "user", content: kGreen }, { role: "assistant", content: kAnswer }, { role: "user", content: "Which colour is it, my favourite colour?" }];
     assert.equal((await client("ann").chat.completions.create({ model: "auto", messages }).withResponse()).response.headers.get("x-vsr-memory"), "added");
-    assert.doesNotMatch(model.asked.messages[0].content, /green/);
+    assert.doesNotMatch(model.received.messages[0].content, /green/);
     assert.equal((await say("ann", "Please tell a joke about penguins in winter")).outcome, "nothing");
     await until(async () => /signalbox_memory_total\{outcome="added"\} 2\n/.test(await metrics()));
     assert.match(await metrics(), /signalbox_memory_users 1\n/);
@@ -359,7 +359,7 @@ describe("memories", () => {
       await has("ann", 1);
       const { response } = await client("ann").chat.completions.create({ model: "auto", messages: [{ role: "user", content: `Strictly: ${kAsked}` }] }).withResponse();
       assert.equal(response.headers.get("x-vsr-memory"), "withheld");
-      assert.equal(model.asked.messages.length, 1);
+      assert.equal(model.received.messages.length, 1);
     },
   ));
 
@@ -369,13 +369,13 @@ describe("memories", () => {
     await has("ann", 1);
     const { data, response } = await client("ann").responses.create({ model: "auto", input: kAsked }).withResponse();
     assert.equal(response.headers.get("x-vsr-memory"), "added");
-    assert.match(model.asked.messages[0].content, /favourite colour is green/);
+    assert.match(model.received.messages[0].content, /favourite colour is green/);
     assert.doesNotMatch(JSON.stringify([await client("ann").responses.retrieve(data.id), await client("ann").responses.inputItems.list(data.id)]), /green/);
     await assert.rejects(client("bob").responses.create({ model: "auto", input: kAsked, previous_response_id: data.id }), { status: 400 });
     await has("ann", 2);
     const second = await anthropic.messages.create({ model: "auto", max_tokens: 50, system: "Be brief.", messages: [{ role: "user", content: kAsked }] }).withResponse();
     assert.equal(second.response.headers.get("x-vsr-memory"), "added");
-    assert.match(model.asked.messages[0].content, /green[^]*Be brief\.$/);
+    assert.match(model.received.messages[0].content, /green[^]*Be brief\.$/);
   }));
 
   test("equal memories replace each other, and short turns, tool calls and cut replies leave none", withDaemon({}, async () => {
@@ -419,7 +419,7 @@ describe("memories", () => {
     await has("ann", 7);
     const messages = [...turns.flatMap((content) => [{ role: "user", content }, { role: "assistant", content: kAnswer }]), { role: "user", content: kAsked }];
     await client("ann").chat.completions.create({ model: "auto", messages });
-    assert.match(model.asked.messages[0].content, /green/);
+    assert.match(model.received.messages[0].content, /green/);
   }));
 
   test("memories that match a pattern are neither stored nor added", withDaemon({ memory: "reflection: {block_patterns: [password]}" }, async () => {

@@ -129,16 +129,16 @@ test("a message's stream passes untouched and is metered", async () => {
 test("errors of Anthropic's server pass, and ours have its shape", async () => {
   const error = '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"r"}';
   upstream.answer = () => ({ status: 400, body: error });
-  const asked = { model: "claude", max_tokens: 9, messages: [{ role: "user", content: "x" }] };
-  const reply = await post("/v1/messages", asked);
+  const request = { model: "claude", max_tokens: 9, messages: [{ role: "user", content: "x" }] };
+  const reply = await post("/v1/messages", request);
   assert.deepEqual([reply.status, reply.body], [400, error]);
   upstream.answer = () => ({ events: inPieces(kMessageStream.slice(0, 700)), dies: true });
-  const broken = await post("/v1/messages", { ...asked, stream: true }).catch((failure) => failure);
+  const broken = await post("/v1/messages", { ...request, stream: true }).catch((failure) => failure);
   assert.ok(broken instanceof Error, "the connection closes");
 });
 
 test("a decision edits the client's form of a message and nothing else", async () => {
-  const asked = {
+  const request = {
     model: "auto",
     max_tokens: 900,
     system: [{ type: "text", text: "Be kind.", cache_control: { type: "ephemeral" } }],
@@ -164,7 +164,7 @@ test("a decision edits the client's form of a message and nothing else", async (
     ],
     stream: true,
   };
-  const expected = structuredClone(asked);
+  const expected = structuredClone(request);
   expected.model = "claude-x";
   expected.max_tokens = 50;
   expected.system.unshift({ type: "text", text: "House rules." });
@@ -174,7 +174,7 @@ test("a decision edits the client's form of a message and nothing else", async (
   expected.messages[1].content[1].input.to = "[EMAIL_ADDRESS_1]";
   expected.messages[2].content[0].content = "[EMAIL_ADDRESS_1] bounced, edited";
   upstream.answer = () => ({ events: inPieces(kMessageStream) });
-  const reply = await post("/v1/messages", asked);
+  const reply = await post("/v1/messages", request);
   assert.equal(reply.status, 200, reply.body);
   assert.equal(upstream.body, JSON.stringify(expected));
   const held = (index, type, key, text) => `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":{"type":"${type}","${key}":"${text}"}}\n\n`;
@@ -239,7 +239,7 @@ test("a responses server gets the client's bytes, and the client the server's", 
 });
 
 test("a decision edits the client's form of a response and nothing else", async () => {
-  const asked = {
+  const request = {
     model: "auto",
     instructions: "Be kind.",
     input: [
@@ -251,14 +251,14 @@ test("a decision edits the client's form of a response and nothing else", async 
     max_output_tokens: 900,
     stream: true,
   };
-  const expected = structuredClone(asked);
+  const expected = structuredClone(request);
   expected.model = "gpt-x";
   expected.instructions = "House rules.\n\nBe kind.";
   expected.input[1].content[0].text = "A response to [EMAIL_ADDRESS_1]";
   expected.tools.shift();
   expected.max_output_tokens = 50;
   upstream.answer = () => ({ events: inPieces(responseStream("Dear [EMAIL_ADDRESS_1][EMAIL")(["Dear [EMAIL", "_ADDRESS_1][EMAIL"])) });
-  const reply = await post("/v1/responses", asked);
+  const reply = await post("/v1/responses", request);
   assert.equal(reply.status, 200, reply.body);
   assert.equal(upstream.body, JSON.stringify(expected));
   assert.equal(reply.body, responseStream("Dear ann@example.com[EMAIL")(["Dear ", "ann@example.com", "[EMAIL"]));
@@ -266,10 +266,10 @@ test("a decision edits the client's form of a response and nothing else", async 
 
 test("with untranslatable: refuse, a member without a translation is refused, except for hints", async () => {
   upstream.answer = () => ({ body: { choices: [{ message: { content: "Fine." } }] } });
-  const asked = { model: "chats", max_tokens: 9, messages: [{ role: "user", content: [{ type: "text", text: "x", cache_control: { type: "ephemeral" } }] }] };
-  const hinted = await post("/v1/messages", asked);
+  const request = { model: "chats", max_tokens: 9, messages: [{ role: "user", content: [{ type: "text", text: "x", cache_control: { type: "ephemeral" } }] }] };
+  const hinted = await post("/v1/messages", request);
   assert.deepEqual([hinted.status, hinted.headers.get("x-vsr-dropped")], [200, "cache_control"]);
-  const refused = await post("/v1/messages", { ...asked, mcp_servers: [{ url: "u" }] });
+  const refused = await post("/v1/messages", { ...request, mcp_servers: [{ url: "u" }] });
   assert.equal(refused.status, 400);
   assert.match(JSON.parse(refused.body).error.message, /^mcp_servers: .*global\.api\.untranslatable is refuse$/);
 });

@@ -124,12 +124,12 @@ const kAnswers = {
   "a message that becomes a chat completion": ["/v1/messages", { model: "small", max_tokens: 9, messages: [user] }, completion({ content: "QED" }), "chat", ["openai", "scripted", "c", ["stop"]]],
   "a response": ["/v1/responses", { model: "small", store: false, input: kSecret }, { body: response }, "chat", ["openai", "scripted", "resp_1", undefined]],
 };
-for (const [name, [path, asked, answer, operation, origin]] of Object.entries(kAnswers)) {
+for (const [name, [path, request, answer, operation, origin]] of Object.entries(kAnswers)) {
   test(`${name} is an operation of the model that the server names`, async () => {
     chat.answer = () => answer;
-    const { status, added, spans } = await observe(path, asked);
+    const { status, added, spans } = await observe(path, request);
     assert.equal(status, 200);
-    assert.deepEqual(added, call(operation, "openai", "small", "scripted", [7, 3], asked.stream));
+    assert.deepEqual(added, call(operation, "openai", "small", "scripted", [7, 3], request.stream));
     assert.deepEqual(reported(spans.small), origin);
     assert.doesNotMatch(JSON.stringify(spans), /Ada/);
   });
@@ -195,7 +195,7 @@ test("each call of several models is an operation, and so is a shadow", async ()
   const logprobs = { content: [{ token: "QED", logprob: -2, top_logprobs: [] }] };
   const unsure = completion({ content: "QED" });
   unsure.body.choices[0].logprobs = logprobs;
-  chat.answer = (asked) => (asked.model === "small" ? unsure : completion({ content: "Q.E.D." }));
+  chat.answer = (received) => (received.model === "small" ? unsure : completion({ content: "Q.E.D." }));
   const both = { ...call("chat", "openai", "small", "scripted", [7, 3]), ...call("chat", "openai", "large", "scripted", [7, 3]) };
   for (const content of ["everybody", "shadow"]) {
     const { added, spans, text } = await observe("/v1/chat/completions", { model: "auto", messages: [{ role: "user", content }] }, 2);

@@ -81,12 +81,12 @@ let searches;
 beforeEach(() => {
   searches = 0;
   finds("The mast is 31 metres high.", "It was built in 1911.");
-  model.asked = undefined;
+  model.received = undefined;
   model.answer = () => completion({ content: "The mast is 31 metres high." });
 });
 
 function libraryAnswers(answer) {
-  library.answer = async (asked) => ((searches += 1), answer(asked));
+  library.answer = async (received) => ((searches += 1), answer(received));
 }
 function finds(...texts) {
   libraryAnswers(() => ({ body: { results: texts.map((text) => ({ text })) } }));
@@ -116,15 +116,15 @@ describe("documents for requests", () => {
       const { status, headers } = await send(daemon, 'How high is the "mast"?');
       assert.equal(status, 200);
       assert.equal(headers.get("x-vsr-rag"), "added");
-      assert.deepEqual(library.asked, { question: 'How high is the "mast"?', count: 2 });
+      assert.deepEqual(library.received, { question: 'How high is the "mast"?', count: 2 });
       assert.equal(library.path, "/search?index=a");
       assert.equal(library.headers.authorization, "Bearer secret-of-the-library");
       assert.equal(library.headers["x-tenant"], "t1");
-      const [question, call, result] = model.asked.messages;
+      const [question, call, result] = model.received.messages;
       assert.deepEqual(question, { role: "user", content: 'How high is the "mast"?' });
       assert.equal(call.tool_calls[0].id, result.tool_call_id);
       assert.equal(result.content, "The mast is 31 metres high.\n\n---\n\nIt was built in 1911.");
-      assert.equal(model.asked.messages.length, 3);
+      assert.equal(model.received.messages.length, 3);
     }));
 
   test("the model gets documents in the system prompt", () =>
@@ -138,7 +138,7 @@ describe("documents for requests", () => {
           { role: "system", content: "You know ships." },
           { role: "user", content: "How high?" },
         ]);
-        const [system] = model.asked.messages;
+        const [system] = model.received.messages;
         assert.equal(
           system.content,
           "Be brief.\n\nContext from knowledge base:\n\nThe mast is 31 metres high.\n\n---\n\nIt was built in 1911.\n\nYou know ships.",
@@ -153,7 +153,7 @@ describe("documents for requests", () => {
       const { headers, body } = await send(daemon, "How high?", { stream: true });
       assert.equal(headers.get("x-vsr-rag"), "added");
       assert.match(body, /31/);
-      assert.equal(model.asked.messages.at(-1).role, "tool");
+      assert.equal(model.received.messages.at(-1).role, "tool");
     }));
 
   test("a request of Anthropic's client gets documents for a server of either API", async () => {
@@ -166,7 +166,7 @@ describe("documents for requests", () => {
       const answer = await ask(daemon);
       assert.equal(answer.headers.get("x-vsr-rag"), "added");
       await answer.text();
-      assert.equal(model.asked.messages.at(-1).role, "tool");
+      assert.equal(model.received.messages.at(-1).role, "tool");
     });
     await withDaemon({ key: "api_format: anthropic, " }, async (daemon) => {
       model.answer = () => ({
@@ -175,8 +175,8 @@ describe("documents for requests", () => {
       const answer = await ask(daemon);
       assert.equal(answer.status, 200);
       await answer.text();
-      assert.match(model.asked.system, /^Context from knowledge base:\n\nThe mast is 31/);
-      assert.equal(model.asked.messages.length, 1);
+      assert.match(model.received.system, /^Context from knowledge base:\n\nThe mast is 31/);
+      assert.equal(model.received.messages.length, 1);
     });
   });
 
@@ -187,7 +187,7 @@ describe("documents for requests", () => {
         const answer = await fetch(`${daemon.url}/v1/completions`, { method: "POST", body: JSON.stringify({ model: "auto", prompt }) });
         assert.equal(answer.headers.get("x-vsr-rag"), "added");
         await answer.text();
-        return model.asked.prompt;
+        return model.received.prompt;
       };
       const documents = "The mast is 31 metres high.\n\n---\n\nIt was built in 1911.";
       assert.equal(await complete("How high?"), `${documents}\n\nHow high?`);
@@ -221,7 +221,7 @@ describe("documents for requests", () => {
       async (daemon) => {
         await send(daemon, "What did ann.example@mail.example.org order?");
         assert.doesNotMatch(library.body, /ann\.example/);
-        assert.match(library.asked.question, /^What did \[EMAIL_ADDRESS_1\] order\?$/);
+        assert.match(library.received.question, /^What did \[EMAIL_ADDRESS_1\] order\?$/);
       },
     ));
 
@@ -230,7 +230,7 @@ describe("documents for requests", () => {
       { plugins: "- {type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}" },
       async (daemon) => {
         await send(daemon, "Mail ann@mail.example.org, then ann@mail.example.org.secrets.example.net");
-        assert.match(library.asked.question, /^Mail \[EMAIL_ADDRESS_1\], then \[EMAIL_ADDRESS_2\]$/);
+        assert.match(library.received.question, /^Mail \[EMAIL_ADDRESS_1\], then \[EMAIL_ADDRESS_2\]$/);
       },
     ));
 
@@ -255,7 +255,7 @@ describe("documents for requests", () => {
       libraryAnswers(() => ({ body: { matches: [{ score: 0.9, metadata: { text: "31 metres" } }] } }));
       const { headers } = await send(daemon, "What did ann.example@mail.example.org order?");
       assert.equal(headers.get("x-vsr-rag"), "added");
-      assert.equal(library.asked.vector.length, 2);
+      assert.equal(library.received.vector.length, 2);
       assert.deepEqual(inputs, ["What did [EMAIL_ADDRESS_1] order?"]);
     } finally {
       await daemon.stop();
@@ -302,7 +302,7 @@ describe("searches that fail", () => {
         const { status, headers } = await send(daemon, "How high?");
         assert.equal(status, 200);
         assert.equal(headers.get("x-vsr-rag"), "failed");
-        assert.equal(model.asked.messages.length, 1);
+        assert.equal(model.received.messages.length, 1);
       }));
 
     test(`${name}: the request is refused if the file requires it`, () =>
@@ -311,7 +311,7 @@ describe("searches that fail", () => {
         const { status, body } = await send(daemon, "How high?");
         assert.equal(status, 502);
         assert.match(body, /decision \\"answers\\" answers only with documents, and the search for them failed/);
-        assert.equal(model.asked, undefined);
+        assert.equal(model.received, undefined);
         await until(() => /document server 127\.0\.0\.1/.test(daemon.log));
         assert.doesNotMatch(daemon.log, /How high|secret/);
       }));
@@ -345,13 +345,13 @@ describe("searches that fail", () => {
       async (daemon) => {
         const gone = new AbortController();
         libraryAnswers(() => new Promise(() => {}));
-        const asked = (i) =>
+        const search = (i) =>
           fetch(`${daemon.url}/v1/chat/completions`, {
             method: "POST",
             body: JSON.stringify({ model: "auto", messages: [{ role: "user", content: `How high ${i % 2 ? "also" : ""} ${i}?` }] }),
             signal: gone.signal,
           }).catch(() => {});
-        const hung = [...Array(20).keys()].map(asked);
+        const hung = [...Array(20).keys()].map(search);
         await until(() => searches >= 4);
         const { status } = await send(daemon, "Ships mask nothing.");
         assert.equal(status, 200);
@@ -411,7 +411,7 @@ describe("searches that fail", () => {
       const { headers } = await send(daemon, "How high?");
       assert.equal(headers.get("x-vsr-rag"), "added");
       assert.equal(library.path, "/v1/vector_stores/vs_1/search");
-      assert.equal(model.asked.messages.at(-1).content, "31 metres");
+      assert.equal(model.received.messages.at(-1).content, "31 metres");
     } finally {
       await daemon.stop();
     }

@@ -73,7 +73,7 @@ after(async () => {
   for (const each of [model, library, embedder]) await each?.stop();
 });
 beforeEach(() => {
-  model.asked = undefined;
+  model.received = undefined;
   model.answer = () => completion({ content: "31 metres" });
 });
 
@@ -126,10 +126,10 @@ describe("documents of a Qdrant server", () => {
       assert.equal(library.path, "/collections/ships/points/query");
       assert.equal(library.headers["api-key"], "secret-of-the-library");
       assert.equal(library.headers.authorization, undefined);
-      const { query, ...others } = library.asked;
+      const { query, ...others } = library.received;
       assert.deepEqual(query.map((x) => Math.round(x * 10)), [6, 8]);
       assert.deepEqual(others, { limit: 2, score_threshold: 0.5, with_payload: ["body"], filter: { must: [{ key: "kind", match: { value: "ship" } }] } });
-      assert.equal(model.asked.messages.at(-1).content, "31 metres");
+      assert.equal(model.received.messages.at(-1).content, "31 metres");
     }));
 
   test("an error of the Qdrant server is a failed search", () =>
@@ -159,7 +159,7 @@ describe("documents of a tool", () => {
           assert.equal(status, 200, body);
           assert.equal(rag, "added");
           assert.deepEqual(called, [["search", { query: 'find How "high"?', count: 2, by: "ships", deep: { list: [1, true, 'How "high"?'] } }]]);
-          assert.equal(model.asked.messages.at(-1).content, "The mast is 31 metres high.\n\n---\n\nIt is old.");
+          assert.equal(model.received.messages.at(-1).content, "The mast is 31 metres high.\n\n---\n\nIt is old.");
           const last = server.requests.at(-1);
           assert.equal(last.authorization, "Bearer secret-of-the-library");
           assert.equal(last["x-tenant"], "t1");
@@ -302,12 +302,12 @@ describe("documents that the model searches by itself", () => {
   test("a request of the responses API gets the tool", () =>
     withOrderlyDaemon(file(rag), async (daemon) => {
       model.answer = () => ({ body: response });
-      const asked = { model: "auto", input: "How high?", store: false, tools: [{ type: "function", name: "f", parameters: {} }] };
-      const answer = await fetch(`${daemon.url}/v1/responses`, { method: "POST", body: JSON.stringify(asked) });
+      const request = { model: "auto", input: "How high?", store: false, tools: [{ type: "function", name: "f", parameters: {} }] };
+      const answer = await fetch(`${daemon.url}/v1/responses`, { method: "POST", body: JSON.stringify(request) });
       assert.equal(answer.status, 200, await answer.clone().text());
       assert.deepEqual(await answer.json(), response);
       assert.equal(model.path, "/v1/responses");
-      assert.deepEqual(model.asked, { ...asked, model: "plain", tools: [...asked.tools, { type: "file_search", vector_store_ids: ["vs_1"], max_num_results: 4 }] });
+      assert.deepEqual(model.received, { ...request, model: "plain", tools: [...request.tools, { type: "file_search", vector_store_ids: ["vs_1"], max_num_results: 4 }] });
       await until(() => /api_key: has no effect: with workflow_mode tool_based/.test(daemon.log));
     }));
 
@@ -316,6 +316,6 @@ describe("documents that the model searches by itself", () => {
       const { status, body } = await send(daemon, "How high?");
       assert.equal(status, 501);
       assert.match(body, /answers only requests of the responses API/);
-      assert.equal(model.asked, undefined);
+      assert.equal(model.received, undefined);
     }));
 });

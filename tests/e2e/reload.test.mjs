@@ -18,7 +18,7 @@ const kRequests = 20; // with each configuration
 let upstream;
 before(async () => {
   upstream = await ScriptedUpstream.start();
-  upstream.answer = (asked) => (asked.stream ? streamed([{ content: "Yes" }, { content: "." }]) : completion({ content: "Yes." }));
+  upstream.answer = (received) => (received.stream ? streamed([{ content: "Yes" }, { content: "." }]) : completion({ content: "Yes." }));
 });
 after(async () => upstream?.stop());
 
@@ -79,14 +79,14 @@ class Traffic {
   }
   #ask(url, body) {
     return new Promise((done) => {
-      const asked = send(url, { method: "POST", agent: this.#agent, headers: { "content-type": "application/json" } }, (response) => {
+      const call = send(url, { method: "POST", agent: this.#agent, headers: { "content-type": "application/json" } }, (response) => {
         let text = "";
         response.setEncoding("utf8").on("data", (part) => (text += part));
         response.on("error", (error) => done({ error: `${error}` }));
         response.on("end", () => done({ status: response.statusCode, text, decision: response.headers["x-vsr-selected-decision"] }));
       });
-      asked.on("error", (error) => done({ error: `${error}` }));
-      asked.end(JSON.stringify(body));
+      call.on("error", (error) => done({ error: `${error}` }));
+      call.end(JSON.stringify(body));
     });
   }
   async #stop() {

@@ -42,7 +42,7 @@ global:
 export async function sayOnceTo(model, daemon, user, text) {
   const client = new OpenAI({ apiKey: "unused", baseURL: `${daemon.url}/v1`, maxRetries: 0, defaultHeaders: { "x-authz-user-id": user } });
   const { response } = await client.chat.completions.create({ model: "auto", messages: [{ role: "user", content: text }] }).withResponse();
-  return { outcome: response.headers.get("x-vsr-memory"), system: model.asked.messages.find(({ role }) => role === "system")?.content ?? "" };
+  return { outcome: response.headers.get("x-vsr-memory"), system: model.received.messages.find(({ role }) => role === "system")?.content ?? "" };
 }
 
 /// The same, again while the search failed: on a busy machine the store may take too long, and then no turn is stored.

@@ -58,12 +58,12 @@ const kNothing = {
   kinds: distribution({ AR: 1, DIFFUSION: 0, BOTH: 0 }),
 };
 
-let asked;
+let calls;
 function serversSay(answers) {
-  asked = Object.fromEntries(kTasks.map((name) => [name, []]));
+  calls = Object.fromEntries(kTasks.map((name) => [name, []]));
   for (const name of kTasks) {
     servers[name].answer = async (body) => {
-      asked[name].push({ path: servers[name].path, text: body.inputs });
+      calls[name].push({ path: servers[name].path, text: body.inputs });
       const answer = answers[name] ?? kNothing[name];
       return typeof answer === "function" ? answer(body) : answer;
     };
@@ -103,7 +103,7 @@ const turns = (text) => [
 
 test("each signal calls its server, and the labels count as those of a model here", async () => {
   assert.deepEqual(await decide(turns("Thank you.")), { decision: "rest", degraded: null });
-  for (const name of kTasks) assert.deepEqual(asked[name], [{ path: "/classify", text: "Thank you." }]);
+  for (const name of kTasks) assert.deepEqual(calls[name], [{ path: "/classify", text: "Thank you." }]);
 
   serversSay({ fields: distribution({ Math: 0.6, law: 0.3, other: 0.1 }) });
   assert.deepEqual(await decide("What is 2 + 2?"), { decision: "numbers", degraded: null });
@@ -119,12 +119,12 @@ test("each signal calls its server, and the labels count as those of a model her
 test("an answer is kept by text, and an error is not", async () => {
   assert.equal((await decide("A text that comes again.")).decision, "rest");
   assert.equal((await decide("A text that comes again.")).decision, "rest");
-  assert.equal(asked.fields.length, 1);
+  assert.equal(calls.fields.length, 1);
   serversSay({ kinds: { body: [] } });
   assert.deepEqual(await decide("A text with an error."), { decision: "rest", degraded: "error" });
   serversSay({});
   assert.deepEqual(await decide("A text with an error."), { decision: "rest", degraded: null });
-  assert.equal(asked.kinds.length, 1);
+  assert.equal(calls.kinds.length, 1);
 });
 
 test("a reply of another form is an error of the signal, for which the on_error of a condition decides", async () => {
@@ -185,7 +185,7 @@ test("the classification API waits for a server no longer than a decision does",
     const answer = await fetch(`${hasty.managementUrl}/api/v1/classify/fact-check`, { method: "POST", body: JSON.stringify({ text }) });
     assert.equal(answer.status, 500, await answer.text());
   });
-  assert.ok(asked.facts.length < 40, `${asked.facts.length} calls`);
+  assert.ok(calls.facts.length < 40, `${calls.facts.length} calls`);
 });
 
 test("explanations name the server that answered", async () => {

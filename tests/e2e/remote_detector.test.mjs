@@ -61,7 +61,7 @@ before(async () => {
   guard = await ScriptedUpstream.start();
   guard.answer = () => ({ body: { score: 0.9 } });
   model = await ScriptedUpstream.start();
-  model.answer = (asked) => (asked.stream ? streamed([{ content: kAnswer }]) : completion({ content: kAnswer }));
+  model.answer = (received) => (received.stream ? streamed([{ content: kAnswer }]) : completion({ content: kAnswer }));
   daemon = await Daemon.start(configuration);
   client = new OpenAI({ apiKey: "unused", baseURL: `${daemon.url}/v1`, maxRetries: 0 });
 });
@@ -75,7 +75,7 @@ after(async () => {
 let number = 0;
 beforeEach(() => (number += 1));
 
-const asked = (more = {}) => ({
+const requestOf = (more = {}) => ({
   model: "auto",
   messages: [
     { role: "user", content: `Who opened the bridge? (${number})` },
@@ -85,7 +85,7 @@ const asked = (more = {}) => ({
   ...more,
 });
 const detects = (...texts) => completion({ content: JSON.stringify({ hallucinated_spans: texts.map((text) => ({ text })) }) });
-const ask = () => client.chat.completions.create(asked()).withResponse();
+const ask = () => client.chat.completions.create(requestOf()).withResponse();
 
 test("the server gets context and answer, and what it quotes is marked, even one word", async () => {
   let seen;
@@ -116,7 +116,7 @@ test("a stream is marked, too, however long the server takes within its limit", 
     return detects("baker");
   };
   const marks = [];
-  for await (const chunk of await client.chat.completions.create(asked({ stream: true }))) marks.push(...(chunk.vsr_guard?.spans ?? []));
+  for await (const chunk of await client.chat.completions.create(requestOf({ stream: true }))) marks.push(...(chunk.vsr_guard?.spans ?? []));
   assert.deepEqual(marks.map(({ text }) => text), ["baker"]);
   assert.ok(calls > 0);
 });
@@ -142,11 +142,11 @@ test("a stream of several models stays alive while its end waits for the server"
   const begun = new Promise((done) => (begin = done));
   const released = new Promise((done) => (release = done));
   const answer = model.answer;
-  model.answer = async (asked) => (await begun, answer(asked));
+  model.answer = async (received) => (await begun, answer(received));
   detector.answer = async () => (await released, detects());
-  const { messages } = asked();
+  const { messages } = requestOf();
   messages[0].content += " Ask several.";
-  const reply = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", body: JSON.stringify(asked({ stream: true, messages })) });
+  const reply = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", body: JSON.stringify(requestOf({ stream: true, messages })) });
   begin();
   let body = "";
   for await (const bytes of reply.body) {
@@ -163,7 +163,7 @@ test("a client that leaves ends the call of its check", async () => {
     number += 100;
     detector.answer = () => ((calls += 1), new Promise(() => {}));
     const leave = new AbortController();
-    const body = JSON.stringify(asked({ stream }));
+    const body = JSON.stringify(requestOf({ stream }));
     const left = fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", body, signal: leave.signal }).then((reply) => reply.text()).catch(() => {});
     await until(() => calls > 0);
     const began = Date.now();

@@ -83,7 +83,7 @@ test("a response is made from a chat completion, and its parameters reach the se
     parallel_tool_calls: false,
     metadata: { topic: "pictures" },
   });
-  const { messages, ...rest } = upstream.asked;
+  const { messages, ...rest } = upstream.received;
   assert.deepEqual(messages, [
     { role: "system", content: "Be kind.\n\nBe brief." },
     {
@@ -123,7 +123,7 @@ test("a response goes on from another, without its instructions", async () => {
   const first = await client.responses.create({ model: "auto", instructions: "Be kind.", input: "Where?" });
   upstream.answer = () => completion({ content: "27 degrees." });
   const second = await client.responses.create({ model: "auto", input: "How warm?", previous_response_id: first.id });
-  assert.deepEqual(upstream.asked.messages, [user("Where?"), { role: "assistant", content: "Rome." }, user("How warm?")]);
+  assert.deepEqual(upstream.received.messages, [user("Where?"), { role: "assistant", content: "Rome." }, user("How warm?")]);
   assert.equal(second.previous_response_id, first.id);
 
   const again = await client.responses.retrieve(second.id);
@@ -229,13 +229,13 @@ test("a response streams, calls of tools too, and is stored like any other", asy
     { role: "tool", tool_call_id: "call-a", content: "27 degrees" },
     { role: "tool", tool_call_id: "call-b", content: "27 degrees" },
   ];
-  assert.deepEqual(upstream.asked.messages, expected);
+  assert.deepEqual(upstream.received.messages, expected);
 
   // The same conversation from a client that keeps the state itself.
   const input = [user("Weather?"), ...response.output, ...outputs];
   await client.responses.create({ model: "auto", input, store: false, tools: [kTool] });
   expected[1].reasoning_content = "Hm.";
-  assert.deepEqual(upstream.asked.messages, expected);
+  assert.deepEqual(upstream.received.messages, expected);
 });
 
 test("a response that was cut is marked as incomplete", async () => {
@@ -249,7 +249,7 @@ test("personal data is masked in the texts of a response, and forbidden texts ar
   upstream.answer = () => streamed([{ content: "Mail [EMAIL_ADD" }, { content: "RESS_1]." }]);
   const input = [{ role: "user", content: [{ type: "input_text", text: "I am ann@example.com" }] }];
   const response = await client.responses.stream({ model: "auto", input }).finalResponse();
-  assert.equal(upstream.asked.messages[0].content, "I am [EMAIL_ADDRESS_1]");
+  assert.equal(upstream.received.messages[0].content, "I am [EMAIL_ADDRESS_1]");
   assert.equal(response.output_text, "Mail ann@example.com.");
   const refused = await client.responses.create({ model: "auto", input: [user("forbidden")] });
   assert.equal(refused.output_text, "I will not.");
@@ -275,7 +275,7 @@ test("members without a place in a chat completion are left out and named", asyn
     response.headers.get("x-vsr-dropped"),
     "truncation, top_logprobs, client_metadata, include.file_search_call.results, tools.web_search",
   );
-  assert.deepEqual(Object.keys(upstream.asked).sort(), ["messages", "model", "tools"]);
+  assert.deepEqual(Object.keys(upstream.received).sort(), ["messages", "model", "tools"]);
 });
 
 test("a client's own tools become functions, and their calls come back as they were", async () => {
@@ -287,7 +287,7 @@ test("a client's own tools become functions, and their calls come back as they w
   const spawn = { type: "function", name: "spawn", parameters: { type: "object" } };
   const tools = [{ type: "custom", name: "patch" }, { type: "namespace", name: "agents", description: "d", tools: [spawn] }];
   const { output } = await client.responses.create({ model: "auto", input: "x", tools });
-  assert.deepEqual(upstream.asked.tools.map(({ function: { name } }) => name), ["patch", "agents__spawn"]);
+  assert.deepEqual(upstream.received.tools.map(({ function: { name } }) => name), ["patch", "agents__spawn"]);
   assert.deepEqual([output[0].type, output[0].name, output[0].input], ["custom_tool_call", "patch", "*** Begin"]);
   assert.deepEqual([output[1].type, output[1].name, output[1].namespace], ["function_call", "spawn", "agents"]);
   upstream.answer = () => completion({ content: "Done." });
@@ -298,7 +298,7 @@ test("a client's own tools become functions, and their calls come back as they w
     { type: "function_call_output", call_id: "b", output: "ok" },
   ];
   await client.responses.create({ model: "auto", input: [{ role: "user", content: "x" }, ...results], tools });
-  assert.deepEqual(upstream.asked.messages[1].tool_calls, calls);
+  assert.deepEqual(upstream.received.messages[1].tool_calls, calls);
 });
 
 test("a stream that breaks ends with a failed response", async () => {
@@ -328,9 +328,9 @@ test("a completion is routed by its prompt and passes as it came", async () => {
   assert.equal(data.choices[0].text, "!");
 
   await client.completions.create({ model: "auto", prompt: ["one", "ann@example.com"] });
-  assert.deepEqual(upstream.asked.prompt, ["one", "[EMAIL_ADDRESS_1]"]);
+  assert.deepEqual(upstream.received.prompt, ["one", "[EMAIL_ADDRESS_1]"]);
   await client.completions.create({ model: "auto", prompt: ["any advice"] });
-  assert.deepEqual(upstream.asked.prompt, ["Be careful.\n\nany advice"]);
+  assert.deepEqual(upstream.received.prompt, ["Be careful.\n\nany advice"]);
 
   const refused = await client.completions.create({ model: "auto", prompt: "forbidden" });
   assert.equal(refused.object, "text_completion");

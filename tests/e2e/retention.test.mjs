@@ -128,15 +128,15 @@ test("servers get store: false for a dropped answer, if they would store it", as
   for (const more of [{}, { store: true }]) {
     await client.responses.create({ model: "auto", input: "direct: which sea is the deepest?", ...more });
     assert.equal(model.path, "/v1/responses");
-    assert.equal(model.asked.store, false);
+    assert.equal(model.received.store, false);
   }
   model.answer = () => completion({ content: "An answer." });
   await client.chat.completions.create({ ...messages("dropped: which sea is the widest?"), store: true });
-  assert.equal(model.asked.store, false);
+  assert.equal(model.received.store, false);
   await client.chat.completions.create(messages("dropped: which sea is the widest?"));
-  assert.equal("store" in model.asked, false);
+  assert.equal("store" in model.received, false);
   await client.chat.completions.create({ ...messages("kept: which sea is the widest?"), store: true });
-  assert.equal(model.asked.store, true);
+  assert.equal(model.received.store, true);
 });
 
 test("turns give no lifetime to answers where ttl_seconds is 0", async () => {

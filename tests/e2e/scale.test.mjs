@@ -40,14 +40,14 @@ class Worker {
   async #answer(request, response) {
     let body = "";
     for await (const part of request.setEncoding("utf8")) body += part;
-    const asked = JSON.parse(body);
+    const received = JSON.parse(body);
     const call = { id: request.headers["x-request-id"], session: request.headers["x-session-id"] };
     this.calls.push(call);
-    const said = asked.messages.at(-1).content;
+    const said = received.messages.at(-1).content;
     const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
     const all = (object, choice, more) => JSON.stringify({ id: "c", object, created: 1, model: "m", choices: choice, ...more });
     if (said.startsWith("slow")) await this.released;
-    if (!asked.stream) {
+    if (!received.stream) {
       await pause(kGapMs);
       const message = { role: "assistant", content: said };
       response.writeHead(200, { "content-type": "application/json" });
@@ -141,14 +141,14 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
-const asked = (text, more = {}) => ({ model: "auto", messages: [{ role: "user", content: text }], ...more });
+const requestOf = (text, more = {}) => ({ model: "auto", messages: [{ role: "user", content: text }], ...more });
 
 /// Sends one request, whole or streamed, and returns its outcome: {id, began, by, failed?}.
 async function ask(id, text, stream, at = client) {
   const out = { id, began: performance.now() };
   try {
     const options = { headers: { "x-request-id": id } };
-    const { data, response } = await at.chat.completions.create(asked(text, { stream }), options).withResponse();
+    const { data, response } = await at.chat.completions.create(requestOf(text, { stream }), options).withResponse();
     out.by = response.headers.get("x-served-by");
     out.hit = response.headers.get("x-vsr-cache-hit") === "true";
     let said = "";
@@ -208,7 +208,7 @@ test("three routers share the work, and answers in Redis", { skip: kSkip }, asyn
   }
   const calls = small.calls.length;
   for (const [i, at] of direct.entries()) assert.equal((await ask(`known-${i}`, "What is asked everywhere", false, at)).hit, true);
-  assert.equal(small.calls.length, calls, "a worker was asked again");
+  assert.equal(small.calls.length, calls, "a worker received another request");
 
   const running = traffic("share");
   await running.more(30);
@@ -221,7 +221,7 @@ test("three routers share the work, and answers in Redis", { skip: kSkip }, asyn
 test("a session has the same worker, whichever router it comes by", { skip: kSkip }, async () => {
   for (let session = 0; session < 6; ++session) {
     for (const [i, daemon] of routers.entries()) {
-      const body = JSON.stringify(asked(`Prove theorem ${session} to router ${i}`));
+      const body = JSON.stringify(requestOf(`Prove theorem ${session} to router ${i}`));
       const headers = { authorization: `Bearer ${kKey}`, "content-type": "application/json", "x-session-id": `session-${session}` };
       const response = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", headers, body });
       assert.equal(response.status, 200);

@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 /// The common base: a server that records its requests byte for byte.
 class Serving {
-  calls = []; // {path, headers, body, asked} of every POST
+  calls = []; // {path, headers, body, received} of every POST
   healthy = true;
 
   static async start(...options) {
@@ -25,7 +25,7 @@ class Serving {
     const body = Buffer.concat(parts).toString();
     const call = { path: request.url, headers: request.headers, body };
     if (request.method === "POST") {
-      call.asked = JSON.parse(body);
+      call.received = JSON.parse(body);
       this.calls.push(call);
     }
     const { status = 200, headers = {}, type = "application/json", text, events } = this.answer(request.method, call);
@@ -61,7 +61,7 @@ export class Vllm extends Serving {
     Object.assign(this, { model, name });
   }
 
-  answer(method, { path, asked }) {
+  answer(method, { path, received }) {
     if (path === "/health") return { status: this.healthy ? 200 : 503, text: "" };
     if (path === "/metrics") {
       const gauge = (name, value) => `# TYPE vllm:${name} gauge\nvllm:${name}{engine="0",model_name="${this.model}"} ${value}.0\n`;
@@ -70,28 +70,28 @@ export class Vllm extends Serving {
     if (path === "/v1/models")
       return json({ object: "list", data: [{ id: this.model, object: "model", created: 1, owned_by: "vllm", root: this.model, parent: null, max_model_len: 8192, permission: [] }] });
     if (method !== "POST") return json({ detail: "Not Found" }, { status: 404 });
-    if (asked.model !== this.model)
-      return json({ error: { message: `The model \`${asked.model}\` does not exist.`, type: "NotFoundError", param: "model", code: 404 } }, { status: 404 });
-    if (asked.max_tokens > 8192)
+    if (received.model !== this.model)
+      return json({ error: { message: `The model \`${received.model}\` does not exist.`, type: "NotFoundError", param: "model", code: 404 } }, { status: 404 });
+    if (received.max_tokens > 8192)
       return json({ object: "error", message: "This model's maximum context length is 8192 tokens.", type: "BadRequestError", param: null, code: 400 }, { status: 400 });
-    return this.complete(asked);
+    return this.complete(received);
   }
 
-  complete(asked) {
+  complete(received) {
     const usage = { prompt_tokens: 11, total_tokens: 14, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 8 } };
     const all = (object, choices, more = {}) => ({ id: "chatcmpl-1", object, created: 1, model: this.model, choices, ...more });
-    const transfer = asked.kv_transfer_params ? { kv_transfer_params: { remote_engine_id: this.name, ...asked.kv_transfer_params } } : {};
-    if (!asked.stream) {
+    const transfer = received.kv_transfer_params ? { kv_transfer_params: { remote_engine_id: this.name, ...received.kv_transfer_params } } : {};
+    if (!received.stream) {
       const message = { role: "assistant", content: kWords.join(""), refusal: null, annotations: null, reasoning_content: "Hm.", tool_calls: [] };
       const choice = { index: 0, message, logprobs: null, finish_reason: "stop", stop_reason: null, token_ids: null };
       return json(all("chat.completion", [choice], { service_tier: null, usage, prompt_logprobs: null, ...transfer }));
     }
     const chunk = (delta, reason = null, more = {}) =>
       event(all("chat.completion.chunk", [{ index: 0, delta, logprobs: null, finish_reason: reason, ...(reason && { stop_reason: null }) }], more));
-    const counts = asked.stream_options?.continuous_usage_stats ? { usage } : {};
+    const counts = received.stream_options?.continuous_usage_stats ? { usage } : {};
     const events = [chunk({ role: "assistant", content: "" }), chunk({ reasoning_content: "Hm." }, null, counts)];
     events.push(...kWords.map((content) => chunk({ content }, null, counts)), chunk({ content: "" }, "stop", transfer));
-    if (asked.stream_options?.include_usage) events.push(event(all("chat.completion.chunk", [], { usage })));
+    if (received.stream_options?.include_usage) events.push(event(all("chat.completion.chunk", [], { usage })));
     return { events: [...events, kDone], headers: { "x-engine": this.name } };
   }
 }
@@ -104,7 +104,7 @@ export class LlamaCpp extends Serving {
     this.name = name;
   }
 
-  answer(method, { path, asked }) {
+  answer(method, { path, received }) {
     const loading = { error: { code: 503, message: "Loading model", type: "unavailable_error" } };
     if (!this.healthy) return json(loading, { status: 503 });
     if (path === "/health") return json({ status: "ok" });
@@ -116,14 +116,14 @@ export class LlamaCpp extends Serving {
     const timings = { cache_n: 3, prompt_n: 4, prompt_ms: 1.5, prompt_per_second: 2666.67, predicted_n: 3, predicted_ms: 30.25, predicted_per_second: 99.17 };
     const usage = { completion_tokens: 3, prompt_tokens: 7, total_tokens: 10, prompt_tokens_details: { cached_tokens: 3 } };
     const all = (object, choices, more) => ({ choices, created: 1, id: "chatcmpl-x", model: "m.gguf", system_fingerprint: `b1-${this.name}`, object, ...more });
-    if (!asked.stream) {
+    if (!received.stream) {
       const choice = { finish_reason: "stop", index: 0, message: { role: "assistant", content: kWords.join("") } };
       return json(all("chat.completion", [choice], { usage, timings }));
     }
     const chunk = (delta, reason = null, more = {}) => event(all("chat.completion.chunk", [{ finish_reason: reason, index: 0, delta }], more));
-    const progress = asked.return_progress ? [chunk({ role: "assistant", content: null }, null, { prompt_progress: { total: 7, cache: 3, processed: 7, time_ms: 2 } })] : [];
+    const progress = received.return_progress ? [chunk({ role: "assistant", content: null }, null, { prompt_progress: { total: 7, cache: 3, processed: 7, time_ms: 2 } })] : [];
     const comment = ": ping - 2026-01-01\n\n";
-    const words = kWords.flatMap((content) => [chunk({ content }, null, asked.timings_per_token ? { timings } : {}), comment]);
+    const words = kWords.flatMap((content) => [chunk({ content }, null, received.timings_per_token ? { timings } : {}), comment]);
     return { events: [comment, ...progress, chunk({ role: "assistant", content: null }), ...words, chunk({}, "stop", { usage, timings }), kDone] };
   }
 }
@@ -137,19 +137,19 @@ export class ProductionStack extends Serving {
     this.engines = ["engine-0", "engine-1", "engine-2"].map((name) => new Vllm("", name));
   }
 
-  answer(method, { path, headers, asked }) {
+  answer(method, { path, headers, received }) {
     if (path === "/health") return json({ status: "healthy" });
     if (method !== "POST") return json({}, { status: 404 });
-    if (!this.models.includes(asked.model))
-      return json({ error: `Model '${asked.model}' not found. Available models can be listed at /v1/models.` }, { status: 404 });
-    const engine = this.policy === "session" ? this.#bySession(headers, asked) : this.#byPrefix(asked);
+    if (!this.models.includes(received.model))
+      return json({ error: `Model '${received.model}' not found. Available models can be listed at /v1/models.` }, { status: 404 });
+    const engine = this.policy === "session" ? this.#bySession(headers, received) : this.#byPrefix(received);
     this.calls.at(-1).engine = engine.name;
-    engine.model = asked.model;
-    return engine.complete(asked);
+    engine.model = received.model;
+    return engine.complete(received);
   }
 
-  #bySession(headers, asked) {
-    const session = headers[this.sessionKey] ?? asked[this.sessionKey];
+  #bySession(headers, received) {
+    const session = headers[this.sessionKey] ?? received[this.sessionKey];
     if (session === undefined) return this.engines[this.calls.length % this.engines.length];
     const sum = [...session].reduce((all, letter) => (all * 31 + letter.codePointAt(0)) >>> 0, 7);
     return this.engines[sum % this.engines.length];
@@ -175,24 +175,24 @@ export class Dynamo extends Serving {
     this.models = models;
   }
 
-  answer(method, { path, headers, asked }) {
+  answer(method, { path, headers, received }) {
     if (path === "/health") return json({ status: "healthy", endpoints: [], instances: [] });
     if (method !== "POST") return json({}, { status: 404 });
-    if (!this.models.includes(asked.model)) return json({ message: "Model not found", type: "Not Found", code: 404 }, { status: 404 });
-    const worker = Number(headers["x-worker-instance-id"] ?? asked.nvext?.decode_worker_id ?? 0);
-    const wanted = asked.nvext?.extra_fields ?? [];
+    if (!this.models.includes(received.model)) return json({ message: "Model not found", type: "Not Found", code: 404 }, { status: 404 });
+    const worker = Number(headers["x-worker-instance-id"] ?? received.nvext?.decode_worker_id ?? 0);
+    const wanted = received.nvext?.extra_fields ?? [];
     const extras = {};
     if (wanted.includes("worker_id")) extras.worker_id = { decode_worker_id: worker, decode_dp_rank: 0 };
     if (wanted.includes("timing")) extras.timing = { ttft_ms: 45.2, itl_ms: 12.1 };
     const nvext = wanted.length ? { nvext: extras } : {};
     const usage = { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 };
-    const all = (object, choices, more = {}) => ({ id: "chatcmpl-d", object, created: 1, model: asked.model, choices, ...more });
-    if (!asked.stream) {
+    const all = (object, choices, more = {}) => ({ id: "chatcmpl-d", object, created: 1, model: received.model, choices, ...more });
+    if (!received.stream) {
       const choice = { index: 0, message: { role: "assistant", content: kWords.join("") }, finish_reason: "stop" };
       return json(all("chat.completion", [choice], { usage, ...nvext }));
     }
     const chunk = (delta, reason = null, more = {}) => event(all("chat.completion.chunk", [{ index: 0, delta, finish_reason: reason }], more));
-    const notes = (asked.nvext?.annotations ?? []).map((name) => `event: ${name}\n: "${name} of ${worker}"\n\n`);
+    const notes = (received.nvext?.annotations ?? []).map((name) => `event: ${name}\n: "${name} of ${worker}"\n\n`);
     const words = kWords.map((content) => chunk({ role: "assistant", content }));
     return { events: [...notes, ...words, chunk({}, "stop", nvext), event(all("chat.completion.chunk", [], { usage })), kDone] };
   }

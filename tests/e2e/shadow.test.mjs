@@ -83,8 +83,8 @@ global:
     observability: {tracing: {enabled: true, exporter: {endpoint: "127.0.0.1:${collector.port}", insecure: true}}}
 `;
 
-const answers = (content) => (asked) =>
-  asked.stream ? streamed([{ role: "assistant", content: "" }, ...content.split(/(?= )/).map((text) => ({ content: text }))], "stop", kUsage)
+const answers = (content) => (received) =>
+  received.stream ? streamed([{ role: "assistant", content: "" }, ...content.split(/(?= )/).map((text) => ({ content: text }))], "stop", kUsage)
     : completion({ content }, "stop", kUsage);
 
 /// Fields of a client that a server may get which the client or the decision chose.
@@ -101,9 +101,9 @@ before(async () => {
   [large, small, embedder, judge] = await Promise.all([1, 2, 3, 4].map(() => ScriptedUpstream.start()));
   collector = await Collector.start();
   // The direction of a text is that of its first word, so a test chooses the cosine by the words.
-  embedder.answer = (asked) => {
+  embedder.answer = (received) => {
     const vector = (text) => (text.startsWith("The") ? [1, 0] : text.startsWith("A") ? [0.6, 0.8] : [0, 1]);
-    const data = [asked.input].flat().map((text, index) => ({ object: "embedding", index, embedding: vector(text) }));
+    const data = [received.input].flat().map((text, index) => ({ object: "embedding", index, embedding: vector(text) }));
     return { body: { object: "list", model: "e", data, usage: { prompt_tokens: 1, total_tokens: 1 } } };
   };
   daemon = await Daemon.start(configuration((await freePorts(1))[0]));
@@ -150,10 +150,10 @@ test("answers that agree, and what the cheaper model would have saved", async ()
   const { body } = await ask("plain question", { store: true });
   assert.equal(JSON.parse(body).choices[0].message.content, kRiver);
   await seen("plain", "agreed");
-  assert.equal(small.asked.model, "small");
-  assert.equal(small.asked.stream, undefined);
-  assert.equal(large.asked.store, true);
-  assert.equal(small.asked.store, undefined);
+  assert.equal(small.received.model, "small");
+  assert.equal(small.received.stream, undefined);
+  assert.equal(large.received.store, true);
+  assert.equal(small.received.store, undefined);
   for (const [name, value] of Object.entries(kSecrets)) {
     assert.equal(large.headers[name], value);
     assert.equal(small.headers[name], undefined, name);
@@ -180,8 +180,8 @@ test("answers that differ, from a stream", async () => {
 test("a judge finds that answers agree, differ or contradict each other", async () => {
   for (const [label, outcome] of [["agree", "agreed"], ["differ", "differed"], ["contradict", "contradicted"]]) {
     small.answer = answers(`Nothing like that: ${label}.`);
-    judge.answer = (asked) => {
-      assert.ok(asked.messages[1].content.includes(kRiver) && asked.messages[1].content.includes(label));
+    judge.answer = (received) => {
+      assert.ok(received.messages[1].content.includes(kRiver) && received.messages[1].content.includes(label));
       return completion({ content: label });
     };
     await ask("judged question");
@@ -263,7 +263,7 @@ test("a shadow without usage is estimated", async () => {
 test("an answer that cannot be read has no shadow", async () => {
   let called = 0;
   large.answer = () => ({ body: { choices: [] } });
-  small.answer = (asked) => ((called += 1), answers(kRiver)(asked));
+  small.answer = (received) => ((called += 1), answers(kRiver)(received));
   await ask("garbled question");
   await seen("garbled", "unreadable");
   assert.equal(called, 0);
@@ -272,7 +272,7 @@ test("an answer that cannot be read has no shadow", async () => {
 
 test("a share of 0 sends nothing, and neither does a request of another decision", async () => {
   let called = 0;
-  small.answer = (asked) => ((called += 1), answers(kRiver)(asked));
+  small.answer = (received) => ((called += 1), answers(kRiver)(received));
   await ask("never");
   await ask("no decision");
   const agreed = await shadows("plain", "agreed");
@@ -304,7 +304,7 @@ test("an answer from the cache and a fixed answer have no shadow", async () => {
   await ask("kept question");
   await seen("kept", "agreed");
   let called = 0;
-  small.answer = (asked) => ((called += 1), answers(kRiver)(asked));
+  small.answer = (received) => ((called += 1), answers(kRiver)(received));
   assert.ok((await ask("kept question")).body.includes(kRiver));
   assert.ok((await ask("fixed question")).body.includes("Fixed."));
   const agreed = await shadows("plain", "agreed");

@@ -53,7 +53,7 @@ async function stream(daemon, input, more = {}) {
 }
 
 const kConversation = ["One", "Fine.", "Two"];
-const continued = () => upstream.asked.messages.map(({ content }) => content);
+const continued = () => upstream.received.messages.map(({ content }) => content);
 const isMissing = (error) => error.status === 404;
 const both = (name, value) => until(async () => (await Promise.all(daemons.map((daemon) => metric(daemon, `signalbox_shared_${name}_works`)))).every((works) => works === value), `${name}: ${value}`);
 const works = async (value) => (await both("responses", value), await both("replay", value));
@@ -70,7 +70,7 @@ before(async () => {
   makeAuthority(folder, "ca");
   issue(folder, "server", "ca", "DNS:localhost");
   upstream = await ScriptedUpstream.start();
-  upstream.answer = (asked) => (asked.stream ? streamed([{ content: "Fi" }, { content: "ne." }], "stop") : completion({ content: "Fine." }));
+  upstream.answer = (received) => (received.stream ? streamed([{ content: "Fi" }, { content: "ne." }], "stop") : completion({ content: "Fine." }));
   postgres = await Postgres.on(folder, { cert: join(folder, "server.pem"), key: join(folder, "server.key") });
   for (let i = 0; i < 2; ++i) daemons.push(await Daemon.start(configuration));
   await works(1);

@@ -67,14 +67,14 @@ const patient = (...ports) => configuration(...ports, { redisKeys: kPatient });
 before(async () => {
   if (kSkip) return;
   ({ folder, redis, upstream } = await startShared());
-  upstream.answer = (asked) => (asked.stream ? streamed([{ content: "Fi" }, { content: "ne." }], "stop") : completion({ content: "Fine." }));
+  upstream.answer = (received) => (received.stream ? streamed([{ content: "Fi" }, { content: "ne." }], "stop") : completion({ content: "Fine." }));
   for (let i = 0; i < 2; ++i) daemons.push(await Daemon.start(configuration));
 });
 
 after(() => kSkip || stopShared({ folder, redis, upstreams: [upstream], daemons }));
 
 const kConversation = ["One", "Fine.", "Two"];
-const continued = () => upstream.asked.messages.map(({ content }) => content);
+const continued = () => upstream.received.messages.map(({ content }) => content);
 
 test("the other router continues a response, whole or streamed, ours or a model's", { skip: kSkip }, async () => {
   for (const make of [ask, stream]) {
@@ -96,7 +96,7 @@ test("the other router continues a response, whole or streamed, ours or a model'
 test("the other router continues a stream whose last event has just been read", { skip: kSkip }, async () => {
   const answer = upstream.answer;
   let end;
-  upstream.answer = (asked) => ({ ...answer(asked), ends: asked.stream && new Promise((done) => (end = done)) });
+  upstream.answer = (received) => ({ ...answer(received), ends: received.stream && new Promise((done) => (end = done)) });
   try {
     await withDaemon(patient, async (third) => {
       for (let i = 0; i < 20; ++i) {
@@ -221,9 +221,9 @@ test("a router that ends counts the responses of Envoy's last streams", { skip: 
   const answer = upstream.answer;
   let end;
   const called = new Promise((done) => {
-    upstream.answer = (asked) => {
+    upstream.answer = (received) => {
       done();
-      return new Promise((answered) => (end = () => answered(answer(asked))));
+      return new Promise((answered) => (end = () => answered(answer(received))));
     };
   });
   try {

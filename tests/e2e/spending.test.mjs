@@ -92,11 +92,11 @@ const near = (value, expected) => assert.ok(Math.abs(value - expected) < 1e-9, `
 
 before(async () => {
   upstream = await ScriptedUpstream.start();
-  upstream.answer = (asked) => {
-    if (asked.messages?.at(-1).content === "fail") return { status: 500, body: { error: { message: "no" } } };
-    if (!asked.stream) return { body: { ...completion({ content: "Hello" }, "stop", kUsage).body, model: asked.model } };
+  upstream.answer = (received) => {
+    if (received.messages?.at(-1).content === "fail") return { status: 500, body: { error: { message: "no" } } };
+    if (!received.stream) return { body: { ...completion({ content: "Hello" }, "stop", kUsage).body, model: received.model } };
     const all = streamed([{ content: "Hel" }, { content: "lo" }], "stop", kUsage);
-    if (!asked.stream_options?.include_usage) return { events: all.events.filter((event) => !event.usage) };
+    if (!received.stream_options?.include_usage) return { events: all.events.filter((event) => !event.usage) };
     return { events: all.events.map((event) => (typeof event === "string" || event.usage ? event : { ...event, usage: null })) };
   };
   daemon = await Daemon.start(configuration);
@@ -141,7 +141,7 @@ test("a stream is metered without a request for usage, and its client gets no us
   const key = await make("streams");
   const chunks = [];
   for await (const chunk of await ask(client(key), "Hello", { stream: true })) chunks.push(chunk);
-  assert.equal(upstream.asked.stream_options.include_usage, true);
+  assert.equal(upstream.received.stream_options.include_usage, true);
   assert.equal(chunks.length, 3);
   assert.ok(chunks.every((chunk) => !("usage" in chunk) && chunk.choices.length === 1), JSON.stringify(chunks));
   near((await spentByKey("streams")).cost, kCost);

@@ -91,7 +91,7 @@ after(async () => {
 });
 
 beforeEach(() => {
-  images.asked = model.asked = undefined;
+  images.received = model.received = undefined;
   images.answer = () => ({ body: { created: 1, data: [{ url: kUrl }], usage: { input_tokens: 12, output_tokens: 1000 } } });
   model.answer = () => completion({ role: "assistant", content: kText.text });
 });
@@ -112,12 +112,12 @@ const tools = [{ type: "function", function: { name: "look", parameters: { type:
 
 describe("a text with an image", () => {
   test("is one answer of two servers, which are called at the same time and without tools", async () => {
-    // Neither server answers before both are asked.
+    // Neither server answers before both have received a request.
     let both;
-    const asked = new Promise((done) => (both = done));
+    const arrived = new Promise((done) => (both = done));
     const wait = (answer) => async () => {
-      if (images.asked && model.asked) both();
-      await asked;
+      if (images.received && model.received) both();
+      await arrived;
       return answer();
     };
     images.answer = wait(images.answer);
@@ -127,8 +127,8 @@ describe("a text with an image", () => {
     assert.equal(data.choices.length, 1);
     assert.equal(data.choices[0].finish_reason, "stop");
     assert.deepEqual(data.usage, { prompt_tokens: 19, completion_tokens: 1003, total_tokens: 1022 });
-    assert.deepEqual(images.asked, { model: "gpt-image-1", prompt: "a plain ship and explain it", n: 1, size: "1024x1024" });
-    assert.deepEqual(model.asked, { model: "writer", messages: [{ role: "user", content: "Draw a plain ship and explain it" }], temperature: 0.5 });
+    assert.deepEqual(images.received, { model: "gpt-image-1", prompt: "a plain ship and explain it", n: 1, size: "1024x1024" });
+    assert.deepEqual(model.received, { model: "writer", messages: [{ role: "user", content: "Draw a plain ship and explain it" }], temperature: 0.5 });
     assert.deepEqual([model.headers["x-loop"], images.headers["x-loop"]], ["own", undefined]);
     assert.equal(headers.get("x-vsr-selected-modality"), "BOTH");
     assert.equal(headers.get("x-vsr-selected-model"), "writer");
@@ -152,12 +152,12 @@ describe("a text with an image", () => {
     }
     assert.equal(text, kMarkdown);
     assert.equal(usage.total_tokens, 1022);
-    assert.equal(model.asked.stream, undefined);
-    const asked = { model: "auto", max_tokens: 9, messages: [{ role: "user", content: "Draw a plain ship and explain it" }] };
-    const message = await anthropic.messages.create(asked);
+    assert.equal(model.received.stream, undefined);
+    const request = { model: "auto", max_tokens: 9, messages: [{ role: "user", content: "Draw a plain ship and explain it" }] };
+    const message = await anthropic.messages.create(request);
     assert.deepEqual(message.content, [{ type: "text", text: kMarkdown }]);
     assert.equal(message.usage.output_tokens, 1003);
-    assert.equal(await anthropic.messages.stream(asked).finalText(), kMarkdown);
+    assert.equal(await anthropic.messages.stream(request).finalText(), kMarkdown);
     const response = await openai.responses.create({ model: "auto", input: "Draw a plain ship and explain it" });
     assert.equal(response.output_text, kMarkdown);
     const answer = await fetch(`${daemon.url}/v1/completions`, { method: "POST", body: JSON.stringify({ model: "auto", prompt: "Draw a plain ship and explain it" }) });
@@ -206,9 +206,9 @@ describe("a text with an image", () => {
     ];
     const { content } = await ask("plain", { messages, tools });
     assert.deepEqual(content, [kText, kImage]);
-    assert.deepEqual(model.asked.messages, messages);
-    assert.equal(model.asked.tools, undefined);
-    assert.equal(images.asked.prompt, "a plain ship and explain it");
+    assert.deepEqual(model.received.messages, messages);
+    assert.equal(model.received.tools, undefined);
+    assert.equal(images.received.prompt, "a plain ship and explain it");
   });
 
   test("has data URLs of megabytes", async () => {
@@ -219,8 +219,8 @@ describe("a text with an image", () => {
 
   test("hides personal data from both servers, and only the text gets it back", async () => {
     const mask = (text) => /\[EMAIL[^\]]*\]/.exec(text)[0];
-    images.answer = (asked) => ({ body: { data: [{ url: `https://images.example/?${mask(asked.prompt)}` }] } });
-    model.answer = (asked) => completion({ role: "assistant", content: `For ${mask(asked.messages[0].content)}.` });
+    images.answer = (received) => ({ body: { data: [{ url: `https://images.example/?${mask(received.prompt)}` }] } });
+    model.answer = (received) => completion({ role: "assistant", content: `For ${mask(received.messages[0].content)}.` });
     const { content } = await ask("masks", { messages: [{ role: "user", content: "masks: draw it for ada@example.org and explain" }] });
     assert.doesNotMatch(images.body + model.body, /ada@example/);
     assert.equal(content[0].text, "For ada@example.org.");
@@ -305,22 +305,22 @@ describe("an answer with a failed part", () => {
   test("has the text of the next model, if one fails, and of its fallbacks and theirs", async () => {
     const { content, headers } = await ask("spare"); // adaptation chooses which of both is first
     assert.deepEqual(content, [kText, kImage]);
-    assert.equal(model.asked.model, "writer");
+    assert.equal(model.received.model, "writer");
     assert.equal(headers.get("x-vsr-selected-model"), "writer");
     assert.equal(headers.get("x-vsr-looper-models-used"), "painter,writer");
     assert.deepEqual(headers.get("x-vsr-looper-models-failed").split(",").sort(), ["frail", "gone", "weak"]);
     const other = await ask("deputy");
     assert.deepEqual(other.content, [kText, kImage]);
-    assert.equal(model.asked.model, "writer");
+    assert.equal(model.received.model, "writer");
     assert.equal(other.headers.get("x-vsr-looper-models-failed"), "frail,weak");
   });
 
   test("is the image, if the server refuses the request, as it would at the next model", async () => {
-    let asked = 0;
-    model.answer = () => ((asked += 1), { status: 400, body: { error: { message: "too long" } } });
+    let attempts = 0;
+    model.answer = () => ((attempts += 1), { status: 400, body: { error: { message: "too long" } } });
     const { content, headers } = await ask("talk");
     assert.deepEqual(content, [kImage]);
-    assert.equal(asked, 1);
+    assert.equal(attempts, 1);
     assert.match(headers.get("x-vsr-looper-models-failed"), /^(writer|alone)$/);
   });
 
@@ -353,9 +353,9 @@ describe("an answer with a failed part", () => {
     const keyed = await Daemon.start((...ports) =>
       configuration(...ports).replace("  spending: {}", `  spending: {}\n  access: {keys: [{name: narrow, hash: "sha256:${hash}", models: [writer]}]}`));
     const client = new OpenAI({ baseURL: `${keyed.url}/v1`, apiKey: key, maxRetries: 0 });
-    const asked = client.chat.completions.create({ model: "auto", messages: [{ role: "user", content: "Draw a plain ship and explain it" }] });
-    await assert.rejects(asked, (error) => error.status === 403 && error.code === "model_not_allowed");
-    assert.deepEqual([model.asked, images.asked], [undefined, undefined]);
+    const refused = client.chat.completions.create({ model: "auto", messages: [{ role: "user", content: "Draw a plain ship and explain it" }] });
+    await assert.rejects(refused, (error) => error.status === 403 && error.code === "model_not_allowed");
+    assert.deepEqual([model.received, images.received], [undefined, undefined]);
     await keyed.stop();
   });
 

@@ -49,15 +49,15 @@ class TracedWorker {
     const span = this.tracer.startSpan("llm_request", { kind: SpanKind.SERVER, attributes: { "request.id": request.headers["x-request-id"] } }, context);
     let body = "";
     for await (const part of request.setEncoding("utf8")) body += part;
-    const asked = JSON.parse(body);
+    const received = JSON.parse(body);
     const within = this.tracer.startSpan("generate", {}, trace.setSpan(context, span));
     await pause(20);
     within.end();
     span.end();
-    if (asked.messages.at(-1).content.includes("fail")) return response.writeHead(500, { "content-type": "application/json" }).end('{"error":{"message":"no"}}');
-    const { body: whole, events } = asked.stream ? streamed([{ content: "Q" }, { content: "ED" }]) : completion({ content: "QED" });
-    response.writeHead(200, { "content-type": asked.stream ? "text/event-stream" : "application/json" });
-    if (!asked.stream) return response.end(JSON.stringify(whole));
+    if (received.messages.at(-1).content.includes("fail")) return response.writeHead(500, { "content-type": "application/json" }).end('{"error":{"message":"no"}}');
+    const { body: whole, events } = received.stream ? streamed([{ content: "Q" }, { content: "ED" }]) : completion({ content: "QED" });
+    response.writeHead(200, { "content-type": received.stream ? "text/event-stream" : "application/json" });
+    if (!received.stream) return response.end(JSON.stringify(whole));
     for (const event of events) {
       response.write(typeof event === "string" ? event : `data: ${JSON.stringify(event)}\n\n`);
       await pause(5);

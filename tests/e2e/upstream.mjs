@@ -49,21 +49,21 @@ export class RepeatingUpstream {
     request.on("end", () => {
       this.body = body;
       this.headers = request.headers;
-      const asked = JSON.parse(body);
-      if (asked.prompt !== undefined) {
-        const choices = [{ index: 0, text: `${asked.prompt}${asked.suffix ?? ""}`, finish_reason: "stop" }];
+      const received = JSON.parse(body);
+      if (received.prompt !== undefined) {
+        const choices = [{ index: 0, text: `${received.prompt}${received.suffix ?? ""}`, finish_reason: "stop" }];
         response.writeHead(200, { "content-type": "application/json" });
         response.end(JSON.stringify({ id: "c", object: "text_completion", created: 1, model: "repeat", choices }));
         return;
       }
-      const said = asked.messages.at(-1).content;
+      const said = received.messages.at(-1).content;
       const call = JSON.stringify({ text: said });
       const chunk = (delta, reason = null) => {
         const choice = { index: 0, delta, finish_reason: reason };
         const all = { id: "c", object: "chat.completion.chunk", created: 1, model: "repeat", choices: [choice] };
         return `data: ${JSON.stringify(all)}\n\n`;
       };
-      if (!asked.stream) {
+      if (!received.stream) {
         const calls = [{ id: "t", type: "function", function: { name: "say", arguments: call } }];
         const message = { role: "assistant", content: said, tool_calls: calls };
         const choices = [{ index: 0, message, finish_reason: "stop" }];
@@ -87,7 +87,7 @@ export class RepeatingUpstream {
   }
 }
 
-// A model server whose replies a test defines: `answer(asked)` returns {status, headers, body} or {events: [...]},
+// A model server whose replies a test defines: `answer(received)` returns {status, headers, body} or {events: [...]},
 // where events are texts, which are sent as they are, or objects, which are sent as events. The stream ends when the
 // promise `ends` is kept, if there is one. `drop()` ends the connection of the last request, and `closed` is kept when
 // that connection ends or its reply is sent.
@@ -111,8 +111,8 @@ export class ScriptedUpstream {
       this.body = body;
       this.closed = new Promise((done) => response.on("close", done));
       this.drop = () => request.socket.destroy();
-      this.asked = body === "" ? undefined : JSON.parse(body);
-      const { status = 200, headers = {}, body: whole, events, dies, ends } = await this.answer(this.asked);
+      this.received = body === "" ? undefined : JSON.parse(body);
+      const { status = 200, headers = {}, body: whole, events, dies, ends } = await this.answer(this.received);
       if (events === undefined) {
         response.writeHead(status, { "content-type": "application/json", ...headers });
         response.end(typeof whole === "string" ? whole : JSON.stringify(whole));

@@ -57,7 +57,7 @@ after(async () => {
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "signalbox-stores-"));
   embedder.answer = ({ input, model: name }) => embedded([input].flat(), name === "other" ? 7 : 0);
-  model.asked = undefined;
+  model.received = undefined;
   model.answer = () => completion({ content: "It is 31 metres high." });
 });
 afterEach(async () => {
@@ -172,10 +172,10 @@ describe("files", () => {
     try {
       await begin({ others: `- {name: filer, backend_refs: [{endpoint: "127.0.0.1:${server.port}"}]}`, api: "api: {files_model: filer}" });
       server.answer = () => ({ body: { id: "file-abc", object: "file" } });
-      const asked = [];
+      const requests = [];
       server.server.removeAllListeners("request");
       server.server.on("request", (request, response) => {
-        asked.push(`${request.method} ${request.url}`);
+        requests.push(`${request.method} ${request.url}`);
         request.resume().on("end", () => response.writeHead(200, { "content-type": "application/json" }).end('{"id": "file-abc", "object": "list", "data": []}'));
       });
       const api = client();
@@ -184,7 +184,7 @@ describe("files", () => {
       await api.files.list({ purpose: "batch" });
       assert.match((await upload(api, kShip)).id, /^file-sb-/);
       assert.equal((await api.files.list()).data.length, 1);
-      assert.deepEqual(asked, ["POST /v1/files", "GET /v1/files/file-abc", "GET /v1/files?purpose=batch"]);
+      assert.deepEqual(requests, ["POST /v1/files", "GET /v1/files/file-abc", "GET /v1/files?purpose=batch"]);
     } finally {
       await server.stop();
     }
@@ -382,7 +382,7 @@ describe("vector stores", () => {
     const api = client();
     let broken = true;
     const answer = embedder.answer;
-    embedder.answer = (asked) => (broken ? { status: 500, body: {} } : answer(asked));
+    embedder.answer = (received) => (broken ? { status: 500, body: {} } : answer(received));
     const file = await upload(api, kShip);
     const store = await api.vectorStores.create({ file_ids: [file.id] });
     await until(() => /it is tried again/.test(daemon.log), "the failure is in the log");
@@ -400,7 +400,7 @@ describe("acknowledged files", () => {
     const before = await search(client(), store.id, "mast of the ship");
     let calls = 0;
     const answer = embedder.answer;
-    embedder.answer = (asked) => ((calls += [asked.input].flat().length), answer(asked));
+    embedder.answer = (received) => ((calls += [received.input].flat().length), answer(received));
     await killAndBegin();
     assert.equal(calls, 0);
     assert.deepEqual(await search(client(), store.id, "mast of the ship"), before);
@@ -552,17 +552,17 @@ describe("operators", () => {
 describe("the plugin rag with the backend vectorstore", () => {
   test("the backend vectorstore adds the operators' documents", async () => {
     await begin({ decisions: rag("vector_store_id: library", "similarity_threshold: 0.3,") });
-    assert.deepEqual([(await ask("How high is the mast of the ship?")).rag, model.asked.messages.length], ["failed", 1]);
+    assert.deepEqual([(await ask("How high is the mast of the ship?")).rag, model.received.messages.length], ["failed", 1]);
     const { store, files } = await storeOf(operator(), { "ship.txt": kShip, "garden.txt": kGarden });
     const { rag: outcome } = await ask("How high is the mast of the ship?");
     assert.equal(outcome, "added");
-    assert.equal(model.asked.messages.at(-1).content, kShip);
+    assert.equal(model.received.messages.at(-1).content, kShip);
     assert.equal((await ask("penguins")).rag, "nothing");
     await until(async () => /signalbox_rag_total\{[^}]*outcome="added"[^}]*\} 1\n/.test(await metrics()));
     await fails(client().vectorStores.retrieve(store.id), 404);
     await killAndBegin({ decisions: rag(`vector_store_id: ${store.id}, file_ids: [${files[1].id}]`) });
     assert.equal((await ask("How high is the mast of the ship?")).rag, "added");
-    assert.equal(model.asked.messages.at(-1).content, kGarden);
+    assert.equal(model.received.messages.at(-1).content, kGarden);
   });
 
   test("the backend vectorstore never reads a client's store", async () => {
@@ -570,7 +570,7 @@ describe("the plugin rag with the backend vectorstore", () => {
     await storeOf(client(), { "ship.txt": kShip });
     const { status, body } = await ask("How high is the mast of the ship?");
     assert.equal(status, 502, body);
-    assert.equal(model.asked, undefined);
+    assert.equal(model.received, undefined);
   });
 
   test("the backend vectorstore can be the fallback of another backend", async () => {
@@ -578,7 +578,7 @@ describe("the plugin rag with the backend vectorstore", () => {
     await begin({ decisions: hybrid });
     await storeOf(operator(), { "ship.txt": kShip });
     assert.equal((await ask("How high is the mast?")).rag, "added");
-    assert.equal(model.asked.messages.at(-1).content, kShip);
+    assert.equal(model.received.messages.at(-1).content, kShip);
   });
 
   test("the backend vectorstore is refused while no documents are stored", async () => {

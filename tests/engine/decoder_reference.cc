@@ -64,7 +64,8 @@ struct DecoderKeys {
     return flag("use_sliding_window") && layer >= integer("max_window_layers", 28);
   }
   Sight sight(int64_t layer) const {
-    return {.ahead = flag("use_bidirectional_attention"),
+    const auto causal = root.find("is_causal");
+    return {.ahead = flag("use_bidirectional_attention") || (causal && !causal->boolean()),
             .window = slides(layer) ? integer("sliding_window", 4096) : 0};
   }
   // Radians per position of the pairs of dimensions, (dim / 2).

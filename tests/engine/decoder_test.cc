@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 
 #include "engine/engine.h"
 #include "engine/heads.h"
@@ -136,6 +137,19 @@ class EmbeddingSteps : public testing::Test {
     EXPECT_TRUE((*model)->embed({&text_, 1}, options, out));
     return out;
   }
+  // Writes a dense layer without bias and returns its weights.
+  TestTensor write_layer(const std::string& folder, int64_t in, int64_t out,
+                         const char* activation = "torch.nn.modules.linear.Identity") const {
+    write(folder + "/config.json", fmt::format(R"({{"in_features":{},"out_features":{},)"
+                                               R"("bias":false,"activation_function":"{}"}})",
+                                               in, out, activation));
+    TestTensor w{{out, in}, {}};
+    for (int64_t i = 0; i < in * out; ++i)
+      w.values.push_back(coarse(std::sin(static_cast<float>(i + in))));
+    write_checkpoint(network_.directory() / folder / "model.safetensors", {{"linear.weight", w}},
+                     "F32");
+    return w;
+  }
   // The pooled vector through y = x w^T, normalised.
   static std::vector<float> projected(const std::vector<double>& x, const TestTensor& w) {
     std::vector<double> y(w.shape[0]);
@@ -152,6 +166,41 @@ class EmbeddingSteps : public testing::Test {
   const std::string_view text_ = "a small text";
   const RandomNetwork network_{kSmallQwen, true};
 };
+
+TEST_F(EmbeddingSteps, a_mode_of_pooling_may_be_named) {
+  write("1_Pooling/config.json",
+        R"({"word_embedding_dimension":24,"pooling_mode_mean_tokens":true,"pooling_mode":"Max"})");
+  EXPECT_EQ(embed(), embed({.pooling = Pooling::kMax}));
+  EXPECT_NE(embed(), embed({.pooling = Pooling::kMean}));
+}
+
+// The activation makes the length of the vector count.
+TEST_F(EmbeddingSteps, a_normalisation_before_a_dense_layer_is_done) {
+  const TestTensor w = write_layer("3_Dense", 24, 40, "torch.nn.modules.activation.Tanh");
+  const auto module = [](const char* kind, const char* path) {
+    return fmt::format(R"({{"type":"sentence_transformers.models.{}","path":"{}"}})", kind, path);
+  };
+  write("1_Pooling/config.json",
+        R"({"word_embedding_dimension":24,"pooling_mode_lasttoken":true})");
+  write("modules.json",
+        fmt::format("[{},{},{},{}]", module("Transformer", ""), module("Pooling", "1_Pooling"),
+                    module("Normalize", "2_Normalize"), module("Dense", "3_Dense")));
+  const auto model = TextModel::open(network_.directory());
+  ASSERT_TRUE(model) << model.error().message;
+  const auto states = network_.reference((*model)->encode(text_).value()).hidden;
+  const std::vector<double> last(states.end() - 24, states.end());
+  const double length = std::sqrt(std::inner_product(last.begin(), last.end(), last.begin(), 0.0));
+  std::vector<float> expected(40);
+  double squares = 0;
+  for (size_t o = 0; o < expected.size(); ++o) {
+    double sum = 0;
+    for (size_t i = 0; i < last.size(); ++i) sum += last[i] / length * w.values[o * 24 + i];
+    expected[o] = static_cast<float>(std::tanh(sum));
+    squares += std::tanh(sum) * std::tanh(sum);
+  }
+  for (float& value : expected) value /= static_cast<float>(std::sqrt(squares));
+  EXPECT_LE(largest_difference(expected, embed()), 1e-4);
+}
 
 TEST_F(EmbeddingSteps, a_causal_network_is_pooled_by_its_last_token) {
   EXPECT_EQ(embed(), embed({.pooling = Pooling::kLast}));
@@ -177,19 +226,7 @@ TEST_F(EmbeddingSteps, max_pooling_takes_the_largest_value_of_each_dimension) {
 }
 
 TEST_F(EmbeddingSteps, dense_layers_follow_the_pooling) {
-  const auto layer = [&](const std::string& folder, int64_t in, int64_t out) {
-    write(folder + "/config.json",
-          fmt::format(R"({{"in_features":{},"out_features":{},"bias":false,)"
-                      R"("activation_function":"torch.nn.modules.linear.Identity"}})",
-                      in, out));
-    TestTensor w{{out, in}, {}};
-    for (int64_t i = 0; i < in * out; ++i)
-      w.values.push_back(coarse(std::sin(static_cast<float>(i + in))));
-    write_checkpoint(network_.directory() / folder / "model.safetensors", {{"linear.weight", w}},
-                     "F32");
-    return w;
-  };
-  const TestTensor first = layer("2_Dense", 24, 40), second = layer("3_Dense", 40, 24);
+  const TestTensor first = write_layer("2_Dense", 24, 40), second = write_layer("3_Dense", 40, 24);
   const auto model = TextModel::open(network_.directory());
   ASSERT_TRUE(model) << model.error().message;
   EXPECT_EQ((*model)->dim(), 24);

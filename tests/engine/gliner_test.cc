@@ -265,7 +265,7 @@ TEST(Gliner, windows_cover_the_text_within_their_tokens) {
   EXPECT_TRUE((*model)->answer({&input, 1}));
 }
 
-TEST(Gliner, refuses_what_it_cannot_do) {
+TEST(Gliner, refuses_pairs_adapters_and_embeddings) {
   const GlinerNetwork network;
   const auto unlabelled = TextModel::open(network.directory());
   ASSERT_TRUE(unlabelled) << unlabelled.error().message;

@@ -97,6 +97,38 @@ TEST(Heads, one_number_is_a_probability_unless_the_cross_encoder_has_no_activati
     EXPECT_EQ(open(RandomNetwork(fmt::format("{{{},{}}}", one, more)))->heads()[0].scores,
               Scores::kRaw);
   }
+  const RandomNetwork single("{" + one + R"(,"problem_type":"single_label_classification"})");
+  EXPECT_EQ(open(single)->heads()[0].scores, Scores::kSigmoid);
+  const RandomNetwork named("{" + one +
+                            R"(,"sentence_transformers":{"activation_fn":"torch.nn.Sigmoid"}})");
+  EXPECT_EQ(open(named)->heads()[0].scores, Scores::kSigmoid);
+}
+
+TEST(Heads, hidden_states_that_are_not_finite_are_an_error) {
+  const RandomNetwork random = network(kSequence);
+  Checkpoint tensors = random.tensors();
+  tensors.at("model.embeddings.tok_embeddings.weight").values[5 * 48] = NAN;
+  random.write(tensors);
+  const auto model = open(random);
+  EXPECT_TRUE(model->states(std::vector<int32_t>{4, 6}));
+  const auto states = model->states(std::vector<int32_t>{4, 5});
+  ASSERT_FALSE(states);
+  EXPECT_THAT(states.error().message,
+              testing::EndsWith(": the model's hidden states are not finite"));
+}
+
+// The text's last token is the padding of a network that classifies by its last token.
+TEST(Heads, padding_at_the_end_of_a_text_does_not_count_in_a_causal_network) {
+  const RandomNetwork random(
+      R"({"model_type":"qwen3","architectures":["Qwen3ForSequenceClassification"],"vocab_size":56,)"
+      R"("hidden_size":24,"intermediate_size":20,"num_hidden_layers":2,"num_attention_heads":4,)"
+      R"("num_key_value_heads":2,"head_dim":8,"max_position_embeddings":64,"pad_token_id":9})");
+  const auto logits_of = [&](const std::vector<int32_t>& ids) {
+    return open(random)->states(ids)->logits[0];
+  };
+  EXPECT_EQ(logits_of({3, 5, 9, 9}), logits_of({3, 5}));
+  EXPECT_NE(logits_of({3, 9, 5}), logits_of({3, 5}));
+  EXPECT_EQ(logits_of({9, 9}), logits_of({9}));
 }
 
 TEST(Heads, labels_come_from_the_config_then_from_mapping_files) {
@@ -508,6 +540,9 @@ TEST_F(Embeddings, a_sentence_transformers_directory_sets_pooling_and_length) {
   EXPECT_EQ(model->encode(text_)->size(), 6u);
   const auto states = random_.reference(model->encode(text_).value()).hidden;
   expect_direction(states, embed(*model, {}));
+  const std::filesystem::path limit = random_.directory() / "sentence_bert_config.json";
+  std::filesystem::rename(limit, random_.directory() / "sentence_xlm-roberta_config.json");
+  EXPECT_EQ(open(random_)->tokens_max(), 6);
 }
 
 }  // namespace

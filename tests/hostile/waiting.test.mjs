@@ -41,10 +41,10 @@ global:
 const held = []; // replies of the server that are held back
 let server, patient, hasty;
 before(async () => {
-  server = createServer((asked, reply) => {
+  server = createServer((received, reply) => {
     let body = "";
-    asked.setEncoding("utf8").on("data", (text) => (body += text));
-    asked.on("end", () => {
+    received.setEncoding("utf8").on("data", (text) => (body += text));
+    received.on("end", () => {
       reply.writeHead(200, { "content-type": "application/json" });
       if (body.includes("hold on")) held.push(reply);
       else reply.end(kReply);

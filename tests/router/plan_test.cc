@@ -59,7 +59,7 @@ std::string plan_json(const Plan& plan) {
   plan.reasoning ? out.boolean(*plan.reasoning) : out.null();
   out.member("reasoning_effort", plan.reasoning_effort).member("algorithm", plan.algorithm);
   out.member("selection_method", plan.selection_method);
-  out.member("grounding", plan.grounding != nullptr).member("asks_facts", plan.asks_facts);
+  out.member("grounding", plan.grounding != nullptr).member("needs_facts", plan.needs_facts);
   out.member("looks_for_attempts", plan.jailbreak != nullptr);
   out.member("caches", plan.response_cache != nullptr);
   return out.member("selection_reason", plan.selection_reason).end_object().take();

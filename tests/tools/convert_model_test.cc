@@ -109,6 +109,20 @@ std::string torch_of(const Checkpoint& tensors) {
   return weights::torch_file(weights::torch_pickle(pickled), storages);
 }
 
+TestTensor doubling() {
+  TestTensor w{{36, 36}, std::vector<float>(36 * 36)};
+  for (size_t i = 0; i < 36; ++i) w.values[i * 37] = 2;
+  return w;
+}
+
+// Writes a step of sentence-transformers that doubles each number, and returns its weights' file.
+std::string add_dense_layer(const fs::path& folder) {
+  write(folder / "config.json", R"({"in_features": 36, "out_features": 36, "bias": false,)"
+                                R"("activation_function": "torch.nn.modules.linear.Identity"})");
+  engine::write_checkpoint(folder / "model.safetensors", {{"linear.weight", doubling()}}, "F32");
+  return read(folder / "model.safetensors");
+}
+
 std::string gguf_name(std::string name) {
   const std::pair<const char*, const char*> names[] = {
       {"embeddings.word_embeddings", "token_embd"},
@@ -298,13 +312,34 @@ TEST_F(ConvertModel, finds_the_files_in_the_layout_of_a_hub) {
   copy("config.json", "hub");
   copy("tokenizer.json", "hub");
   write(folder_ / "hub/modules.json",
-        R"([{"type": "x.Transformer", "path": ""}, {"type": "x.Pooling", "path": "1_Pooling"}])");
+        R"([{"type": "sentence_transformers.models.Transformer", "path": ""},)"
+        R"({"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"},)"
+        R"({"type": "sentence_transformers.models.Dense", "path": "2_Dense"}])");
   write(folder_ / "hub/1_Pooling/config.json", R"({"pooling_mode_cls_token": true})");
+  const std::string dense = add_dense_layer(folder_ / "hub/2_Dense");
+  const std::string prompts = R"({"prompts": {"query": "q: "}})";
+  write(folder_ / "hub/config_sentence_transformers.json", prompts);
+  write(folder_ / "hub/sentence_albert_config.json", R"({"max_seq_length": 20})");
   ASSERT_EQ(run("hub hub"), 0) << err_;  // into the same folder
   expect_same_model(folder_ / "hub");
   ASSERT_EQ(run("hub/onnx/model.onnx new"), 0) << err_;
   expect_same_model(folder_ / "new");
   EXPECT_EQ(read(folder_ / "new/1_Pooling/config.json"), R"({"pooling_mode_cls_token": true})");
+  EXPECT_EQ(read(folder_ / "new/2_Dense/model.safetensors"), dense);
+  // Older repositories have PyTorch's format of dense layers only.
+  const auto vector_of = [&](const char* directory) {
+    std::vector<float> out(36);
+    const std::string_view text = "ab";
+    EXPECT_TRUE(engine::TextModel::open(folder_ / directory).value()->embed({&text, 1}, out));
+    return out;
+  };
+  const std::vector<float> expected = vector_of("new");
+  write(folder_ / "hub/2_Dense/pytorch_model.bin", torch_of({{"linear.weight", doubling()}}));
+  fs::remove(folder_ / "hub/2_Dense/model.safetensors");
+  ASSERT_EQ(run("hub/onnx/model.onnx older"), 0) << err_;
+  EXPECT_EQ(vector_of("older"), expected);
+  EXPECT_EQ(read(folder_ / "new/config_sentence_transformers.json"), prompts);
+  EXPECT_EQ(read(folder_ / "new/sentence_albert_config.json"), R"({"max_seq_length": 20})");
   write(folder_ / "hub/modules.json", R"([{"type": "x.Pooling", "path": ".."}])");
   EXPECT_EQ(run("hub/onnx/model.onnx other"), 1);
   EXPECT_EQ(

@@ -119,19 +119,25 @@ TEST(HubSelection, prefers_safetensors_over_pytorch_over_onnx) {
   EXPECT_EQ(weights_of({"model.safetensors"}),
             "the repository has no config.json; it has model.safetensors");
   EXPECT_NE(weights_of({"config.json"}).find("no weights that can be read"), std::string::npos);
+  EXPECT_EQ(weights_of({"modules.json", "0_Transformer/config.json", "0_Transformer/vocab.txt",
+                        "0_Transformer/pytorch_model.bin", "1_Pooling/config.json"}),
+            "the encoder is in 0_Transformer/, as sentence-transformers wrote it before version 2: "
+            "load the model with a newer version and save it again");
 }
 
 TEST(HubSelection, takes_settings_and_steps_and_leaves_the_rest) {
-  const auto selection = select_files(listing(
-      {".gitattributes", "1_Pooling/config.json", "2_Dense/config.json",
-       "2_Dense/model.safetensors", "2_Dense/pytorch_model.bin", "3_Dense/pytorch_model.bin",
-       "README.md", "config.json", "model.onnx", "model.onnx_data", "optimizer.pt",
-       "checkpoint-1/config.json", "tokenizer.json", "vocab.txt", "x_1/config.json"}));
+  const auto selection = select_files(
+      listing({".gitattributes", "1_Pooling/config.json", "2_Dense/config.json",
+               "2_Dense/model.safetensors", "2_Dense/pytorch_model.bin",
+               "3_Dense/pytorch_model.bin", "README.md", "config.json", "model.onnx",
+               "model.onnx_data", "optimizer.pt", "checkpoint-1/config.json",
+               "sentence_roberta_config.json", "tokenizer.json", "vocab.txt", "x_1/config.json"}));
   ASSERT_TRUE(selection) << selection.error().message;
-  EXPECT_EQ(selection->settings,
-            (std::vector<std::string>{"config.json", "tokenizer.json", "1_Pooling/config.json",
-                                      "2_Dense/config.json", "2_Dense/model.safetensors",
-                                      "3_Dense/pytorch_model.bin"}));
+  EXPECT_EQ(
+      selection->settings,
+      (std::vector<std::string>{"config.json", "tokenizer.json", "sentence_roberta_config.json",
+                                "1_Pooling/config.json", "2_Dense/config.json",
+                                "2_Dense/model.safetensors", "3_Dense/pytorch_model.bin"}));
   EXPECT_EQ(selection->more_weights, std::vector<std::string>{"model.onnx_data"});
 }
 

@@ -192,11 +192,11 @@ Result<bool> Translator::atom(int depth) {
     out_ += '.';
   } else if (starts("\\")) {
     const bool is_word = starts("\\w");
-    const bool is_no_word = starts("\\W");
+    const bool is_not_word = starts("\\W");
     SIGNALBOX_TRY(const Escape escaped, escape());
     if (escaped.literal) {
       write(*escaped.literal);
-    } else if (is_word || is_no_word) {
+    } else if (is_word || is_not_word) {
       const CodePointSet word = regex_classes::word_outside_brackets();
       write(is_word ? word : word.complement());
     } else {

@@ -40,7 +40,7 @@ Result<std::string> check_row(const grounding::Checker& checker, const json::Val
   if (row.find("context")) {
     SIGNALBOX_TRY(context, string_member(row, "context"));
   }
-  if (const auto asked = row.find("question"); asked && !asked->is_null()) {
+  if (const auto given = row.find("question"); given && !given->is_null()) {
     SIGNALBOX_TRY(question, string_member(row, "question"));
   }
   SIGNALBOX_TRY(const std::string_view answer, string_member(row, "answer"));

@@ -295,11 +295,11 @@ Result<void> prepare_staging(const Pull& pull, const std::string& commit) {
 
 Result<void> pull_in_steps(Pull& pull) {
   SIGNALBOX_TRY_VOID(read_installed(pull));
-  const std::string& asked = pull.name.revision;
-  if ((asked.empty() || is_commit(asked)) && is_installed(pull, asked)) return {};
+  const std::string& requested = pull.name.revision;
+  if ((requested.empty() || is_commit(requested)) && is_installed(pull, requested)) return {};
   SIGNALBOX_TRY_VOID(make_folder(pull.staging));
   RepositoryName wanted = pull.name;
-  if (asked.empty() && pull.before) wanted.revision = pull.before->commit;
+  if (requested.empty() && pull.before) wanted.revision = pull.before->commit;
   SIGNALBOX_TRY(const Source source, open_source(pull, wanted));
   const Repository& listing = source.listing();
   if (!listing.commit.empty() && is_installed(pull, listing.commit)) return {};

@@ -10,6 +10,8 @@
 #include <iterator>
 #include <span>
 
+#include "engine/pooling_config.h"
+#include "engine/prompts.h"
 #include "tools/vocabulary/vocabulary_files.h"
 
 namespace signalbox::tools {
@@ -24,8 +26,7 @@ constexpr const char* kSettings[] = {kConfigFile,
                                      kTokenizerConfigFile,
                                      kSpecialTokensFile,
                                      "modules.json",
-                                     "sentence_bert_config.json",
-                                     "config_sentence_transformers.json",
+                                     engine::kPromptsFile,
                                      "category_mapping.json",
                                      "pii_type_mapping.json",
                                      "jailbreak_type_mapping.json"};
@@ -67,6 +68,16 @@ void add_steps(const Repository& repository, std::vector<std::string>& out) {
   }
 }
 
+// Returns the folder of the first step of sentence-transformers, such as "0_Transformer", or "".
+std::string_view encoder_folder(const Repository& repository) {
+  for (const RepositoryFile& file : repository.files) {
+    const std::string_view folder = std::string_view(file.path).substr(0, file.path.find('/'));
+    if (folder.starts_with("0_") && file.path.substr(folder.size()) == "/config.json")
+      return folder;
+  }
+  return {};
+}
+
 std::string names_of(const Repository& repository) {
   constexpr size_t kShownMax = 12;
   std::vector<std::string_view> names;
@@ -103,6 +114,12 @@ Result<Selection> select_files(const Repository& repository) {
     return repository.find(candidate.path) != nullptr;
   });
   if (chosen == candidates.end()) {
+    if (const std::string_view folder = encoder_folder(repository); !folder.empty()) {
+      return fail(Code::kUnsupported,
+                  "the encoder is in {}/, as sentence-transformers wrote it before version 2: load "
+                  "the model with a newer version and save it again",
+                  folder);
+    }
     std::vector<std::string_view> paths;
     for (const Candidate& candidate : candidates) paths.emplace_back(candidate.path);
     return fail(Code::kUnsupported,
@@ -116,9 +133,13 @@ Result<Selection> select_files(const Repository& repository) {
   }
   out.weights = chosen->path;
   out.kind = chosen->kind;
-  for (const char* name : kSettings) {
-    if (repository.find(name) != nullptr) out.settings.emplace_back(name);
-  }
+  const auto add_existing = [&](std::span<const char* const> names) {
+    for (const char* name : names) {
+      if (repository.find(name) != nullptr) out.settings.emplace_back(name);
+    }
+  };
+  add_existing(kSettings);
+  add_existing(engine::kTextLimitFiles);
   if (!is_adapter && repository.find(kTokenizerFile) == nullptr)
     std::ranges::copy(tokenizer_files(repository), std::back_inserter(out.settings));
   add_steps(repository, out.settings);

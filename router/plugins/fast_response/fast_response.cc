@@ -86,7 +86,7 @@ int64_t choices_of(const request::ChatRequest& request) {
   return std::clamp<int64_t>(n ? n->integer().value_or(1) : 1, 1, kChoicesMax);
 }
 
-bool wants_usage(const request::ChatRequest& request) {
+bool requests_usage(const request::ChatRequest& request) {
   const auto options = request.document.root().find("stream_options");
   const auto usage = options ? options->find("include_usage") : std::nullopt;
   return usage && usage->is_bool() && usage->boolean();
@@ -97,7 +97,7 @@ bool wants_usage(const request::ChatRequest& request) {
 std::string fast_response(std::string_view message, const request::ChatRequest& request,
                           std::string_view id, int64_t created) {
   const Completion completion(id, created, choices_of(request));
-  return request.stream ? completion.events(message, wants_usage(request))
+  return request.stream ? completion.events(message, requests_usage(request))
                         : completion.whole(message);
 }
 

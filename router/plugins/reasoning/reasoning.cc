@@ -81,6 +81,11 @@ void set_reasoning(const config::ReasoningFamily& family, const config::Model& m
                    std::string_view effort, splice::ObjectEditor& body,
                    std::vector<splice::Edit>& edits) {
   if (is_served_by(model, kDeepSeek)) return set_deepseek(on, effort, body);
+  // The translation makes output_config of the effort, and no server of this API has templates.
+  if (model.api_format == config::Model::ApiFormat::kAnthropic) {
+    if (on) body.set(kEffort, json::quote(effort));
+    return;
+  }
   if (family.type == Type::kChatTemplateKwargs) {
     body.remove(kEffort);
     return set_within(kTemplate, family.parameter, on ? "true" : "false", body, edits);

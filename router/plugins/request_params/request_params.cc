@@ -207,4 +207,12 @@ void limit_params(const config::RequestParamsPlugin* plugin, std::optional<uint3
            std::to_string(*bound));
 }
 
+void name_token_bound(const config::Model& model, splice::ObjectEditor& body) {
+  if (!is_served_by(model, kOpenAi)) return;
+  std::optional<std::string> bound = body.json_of("max_tokens");
+  if (!bound) return;
+  body.remove("max_tokens");
+  body.set("max_completion_tokens", *std::move(bound));
+}
+
 }  // namespace signalbox::plugins

@@ -26,9 +26,14 @@ void limit_params(const config::RequestParamsPlugin* plugin, std::optional<uint3
                   const config::Model& model, json::Value request, splice::ObjectEditor& body);
 
 /// The same for a request in its client's own API. A name of a chat completion in blocked_params
-/// stands for the members of that API with the same effect; there is no `n`. What the API requires
-/// always stays.
+/// stands for the members of that API with the same effect; there is no `n`. Members that the
+/// API requires always stay.
 void limit_params(const config::RequestParamsPlugin* plugin, std::optional<uint32_t> tokens,
                   const request::NativeRequest& request, splice::ObjectEditor& body);
+
+/// Renames max_tokens to max_completion_tokens for OpenAI's own servers, whose reasoning models
+/// refuse the former. Call it after limit_params(), and only if the router has written the request,
+/// because a client's own chat completion keeps the name that the client chose.
+void name_token_bound(const config::Model& model, splice::ObjectEditor& body);
 
 }  // namespace signalbox::plugins

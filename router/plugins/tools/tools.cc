@@ -42,7 +42,7 @@ bool stays(const config::ToolsPlugin& plugin, std::string_view name) {
 
 using Keeps = std::function<bool(std::string_view name)>;
 
-/// Returns a tool as it stays; "" if it does not. Of a namespace, some of its tools may stay.
+/// Returns a tool as it stays; "" if it does not. A namespace may stay with only some of its tools.
 std::string kept_tool(const json::Value& tool, const Keeps& keeps) {
   const auto type = tool.find("type");
   const auto tools = tool.find("tools");

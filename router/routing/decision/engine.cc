@@ -13,7 +13,7 @@ Engine::Engine(const config::Routing& routing, const NumberOf& number_of, const 
   const auto& decisions = routing.decisions;
   for (const config::Decision& decision : decisions) {
     roots_.push_back(rules_.add(decision.rules, number_of, stage_of));
-    guards_.push_back(config::is_guard(decision));
+    guards_.push_back(config::binds_named_models(decision));
   }
   std::vector<uint32_t> by_name(decisions.size());
   std::iota(by_name.begin(), by_name.end(), 0u);

@@ -58,6 +58,27 @@ void map_score(const config::Mapping& mapping, const Bounds& at, std::span<Value
   }
 }
 
+const config::Score* score_named(const config::Projections& projections, std::string_view name) {
+  for (const config::Score& score : projections.scores) {
+    if (score.name == name) return &score;
+  }
+  return nullptr;
+}
+
+// The score that an input needs; null if it needs none. An input may name a score itself or an
+// output of a mapping of that score.
+const config::Score* needed_score(const config::Projections& projections,
+                                  const config::ScoreInput& input) {
+  if (input.type != kProjection) return nullptr;
+  if (const config::Score* score = score_named(projections, input.name)) return score;
+  for (const config::Mapping& mapping : projections.mappings) {
+    for (const config::Mapping::Output& output : mapping.outputs) {
+      if (output.name == input.name) return score_named(projections, mapping.source);
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Result<Projections> Projections::create(const config::Projections& projections, const Find& find,
@@ -95,30 +116,13 @@ Result<Projections> Projections::create(const config::Projections& projections, 
 }
 
 Result<void> Projections::order(const config::Projections& projections, const Find& find) {
-  const auto index_of = [&](std::string_view name) -> const config::Score* {
-    for (const config::Score& score : projections.scores) {
-      if (score.name == name) return &score;
-    }
-    return nullptr;
-  };
-  // An input may name a score itself or an output of a mapping of that score.
-  const auto needed_score = [&](const config::ScoreInput& input) -> const config::Score* {
-    if (input.type != kProjection) return nullptr;
-    if (const config::Score* score = index_of(input.name)) return score;
-    for (const config::Mapping& mapping : projections.mappings) {
-      for (const config::Mapping::Output& output : mapping.outputs) {
-        if (output.name == input.name) return index_of(mapping.source);
-      }
-    }
-    return nullptr;
-  };
   std::vector<bool> done(projections.scores.size(), false);
   for (size_t round = 0; round < projections.scores.size(); ++round) {
     for (size_t i = 0; i < projections.scores.size(); ++i) {
       const config::Score& score = projections.scores[i];
       const bool ready = std::all_of(
           score.inputs.begin(), score.inputs.end(), [&](const config::ScoreInput& input) {
-            const config::Score* needs = needed_score(input);
+            const config::Score* needs = needed_score(projections, input);
             return needs == nullptr || done[static_cast<size_t>(needs - projections.scores.data())];
           });
       if (done[i] || !ready) continue;
@@ -195,46 +199,71 @@ void Projections::evaluate(std::span<const Fact> facts, std::span<Value> values,
   }
 }
 
+// Leaves only the members that certainly do not match.
+void Projections::forget_matches(const Partition& partition, std::span<Value> values) {
+  for (const uint32_t n : partition.members) {
+    if (values[n].can_match() || n == partition.fallback) values[n] = Value::unknown();
+  }
+}
+
+// The winner's share of softmax(confidences / temperature) over the members that match.
+double Projections::softmax_share(const Partition& partition, uint32_t winner,
+                                  std::span<const Value> values) {
+  const double t = partition.config->temperature > 0 ? partition.config->temperature : 1;
+  double sum = 0;
+  for (const uint32_t n : partition.members) {
+    if (values[n].is_match())
+      sum += std::exp((values[n].confidence_low - values[winner].confidence_low) / t);
+  }
+  return 1 / sum;
+}
+
+void Projections::resolve(const Partition& partition, std::span<Value> values) {
+  uint32_t winner = kNoSignal;
+  size_t matches = 0;
+  for (const uint32_t n : partition.members) {
+    if (!values[n].is_match()) continue;
+    ++matches;
+    if (winner == kNoSignal || values[n].confidence_low > values[winner].confidence_low) winner = n;
+  }
+  if (winner == kNoSignal) {
+    const uint32_t fallback = partition.fallback;
+    if (fallback != kNoSignal && !is_unavailable(values[fallback]))
+      values[fallback] = Value::known(true, 1);
+    return;
+  }
+  if (matches == 1) return;
+  const bool is_softmax =
+      partition.config->semantics == config::Partition::Semantics::kSoftmaxExclusive;
+  const double confidence =
+      is_softmax ? softmax_share(partition, winner, values) : values[winner].confidence_low;
+  for (const uint32_t n : partition.members) {
+    if (values[n].is_match()) values[n] = Value::known(n == winner, confidence);
+  }
+}
+
 void Projections::resolve_partitions(std::span<Value> values) const {
   for (const Partition& partition : partitions_) {
-    const auto& members = partition.members;
-    const bool settled = std::all_of(members.begin(), members.end(),
-                                     [&](uint32_t n) { return values[n].is_settled(); });
-    if (!settled) {
-      for (const uint32_t n : members) {
-        if (values[n].can_match() || n == partition.fallback) values[n] = Value::unknown();
+    const bool is_settled =
+        std::ranges::all_of(partition.members, [&](uint32_t n) { return values[n].is_settled(); });
+    is_settled ? resolve(partition, values) : forget_matches(partition, values);
+  }
+}
+
+// The signals that each score needs, itself or through other scores, (scores).
+std::vector<std::vector<uint32_t>> Projections::needed_signals() const {
+  std::vector<std::vector<uint32_t>> needs(scores_.size());
+  for (size_t i = 0; i < scores_.size(); ++i) {
+    for (const Input& input : scores_[i].inputs) {
+      if (input.score >= 0) {
+        const auto& others = needs[static_cast<size_t>(input.score)];
+        needs[i].insert(needs[i].end(), others.begin(), others.end());
+      } else if (input.signal != kNoSignal) {
+        needs[i].push_back(input.signal);
       }
-      continue;
-    }
-    uint32_t winner = kNoSignal;
-    size_t matches = 0;
-    for (const uint32_t n : members) {
-      if (!values[n].is_match()) continue;
-      ++matches;
-      if (winner == kNoSignal || values[n].confidence_low > values[winner].confidence_low)
-        winner = n;
-    }
-    if (winner == kNoSignal) {
-      const uint32_t fallback = partition.fallback;
-      if (fallback == kNoSignal || is_unavailable(values[fallback])) continue;
-      values[fallback] = Value::known(true, 1);
-      continue;
-    }
-    if (matches == 1) continue;
-    double share = values[winner].confidence_low;
-    if (partition.config->semantics == config::Partition::Semantics::kSoftmaxExclusive) {
-      const double t = partition.config->temperature > 0 ? partition.config->temperature : 1;
-      double sum = 0;
-      for (const uint32_t n : members) {
-        if (values[n].is_match())
-          sum += std::exp((values[n].confidence_low - values[winner].confidence_low) / t);
-      }
-      share = 1 / sum;
-    }
-    for (const uint32_t n : members) {
-      if (values[n].is_match()) values[n] = Value::known(n == winner, share);
     }
   }
+  return needs;
 }
 
 void Projections::for_each_dependency(
@@ -246,22 +275,10 @@ void Projections::for_each_dependency(
       }
     }
   }
-  std::vector<std::vector<uint32_t>> needs(scores_.size());
-  for (size_t i = 0; i < scores_.size(); ++i) {
-    for (const Input& input : scores_[i].inputs) {
-      if (input.score >= 0) {
-        const auto& others = needs[static_cast<size_t>(input.score)];
-        needs[i].insert(needs[i].end(), others.begin(), others.end());
-      } else if (input.signal != kNoSignal) {
-        needs[i].push_back(input.signal);
-      }
-    }
-    for (const Mapping& mapping : scores_[i].mappings) {
-      for (uint32_t o = 0; o < mapping.config->outputs.size(); ++o) {
-        for (const uint32_t on : needs[i]) depends(mapping.first + o, on);
-      }
-    }
-  }
+  const std::vector<std::vector<uint32_t>> needs = needed_signals();
+  for_each_output([&](uint32_t number, std::string_view, size_t score) {
+    for (const uint32_t on : needs[score]) depends(number, on);
+  });
 }
 
 void Projections::for_each_output(

@@ -83,6 +83,11 @@ class Projections {
 
   Result<void> order(const config::Projections& projections, const Find& find);
   Input input_of(const config::ScoreInput& config, const Find& find) const;
+  std::vector<std::vector<uint32_t>> needed_signals() const;
+  static void forget_matches(const Partition& partition, std::span<Value> values);
+  static double softmax_share(const Partition& partition, uint32_t winner,
+                              std::span<const Value> values);
+  static void resolve(const Partition& partition, std::span<Value> values);
   static Bounds bounds_of(const Input& input, std::span<const Fact> facts,
                           std::span<const Value> values, std::span<const Bounds> scores);
 

@@ -38,7 +38,7 @@ bool NameCheck::is_known(const Name& name, const Token& token) const {
 }
 
 // The name may go on behind "and": "National Aeronautics and Space Administration".
-bool NameCheck::knows_initials(const Facts& facts, size_t i) const {
+bool NameCheck::has_known_initials(const Facts& facts, size_t i) const {
   if (words_.contain_initials(text_, facts.names[i])) return true;
   const auto together = [&](const Name& a, const Name& b) {
     return a.last_token + 1 == b.first_token && text_.at(a.last_token).is("and") &&
@@ -72,7 +72,7 @@ std::vector<Name> NameCheck::unknown(const Sentence& sentence, const Facts& fact
     // The first word of a sentence is capitalised anyway, so alone it is not a name.
     const bool opening = first == sentence.first_token && last == first + 1 && !name.code &&
                          name.last_token > name.first_token + 1;
-    if (opening || first == last || knows_initials(facts, i)) continue;
+    if (opening || first == last || has_known_initials(facts, i)) continue;
     if (last - first < name.last_token - name.first_token && is_label(sentence, name)) continue;
     out.push_back({.first_token = first, .last_token = last, .code = name.code});
   }

@@ -23,7 +23,7 @@ class NameCheck {
 
  private:
   bool is_known(const text::Name& name, const text::Token& token) const;
-  bool knows_initials(const text::Facts& facts, size_t i) const;
+  bool has_known_initials(const text::Facts& facts, size_t i) const;
   bool is_label(const text::Sentence& sentence, const text::Name& name) const;
 
   const KnownWords& words_;

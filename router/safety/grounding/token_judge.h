@@ -38,8 +38,8 @@ struct TokenContext {
 class TokenJudge {
  public:
   /// The head must label tokens and have a label "hallucinated", "hallucination", "unsupported" or
-  /// "not_supported". Of two unnamed labels ("LABEL_0", "LABEL_1") the second is used, with the
-  /// prompt of the first LettuceDetect models. Returns kInvalid with the labels otherwise.
+  /// "not_supported". If it has two unnamed labels ("LABEL_0", "LABEL_1"), the second is used, with
+  /// the prompt of the first LettuceDetect models. Returns kInvalid with the labels otherwise.
   static Result<TokenJudge> create(std::shared_ptr<const engine::TextModel> model, size_t head);
 
   Result<TokenContext> prepare(const text::ReadText& context, std::string_view question) const;

@@ -380,8 +380,8 @@ Found find_domain(const Text& text, size_t at, const Cues& cues) {
   std::transform(name.begin(), name.end(), name.begin(), lower);
   const std::string_view top = last_label(name);
   const std::string_view first = std::string_view(name).substr(0, name.find('.'));
-  const auto is_no_host = [&](std::string_view each) { return each == name || each == first; };
-  if (std::any_of(kNoHosts.begin(), kNoHosts.end(), is_no_host)) return std::nullopt;
+  const auto is_excluded = [&](std::string_view each) { return each == name || each == first; };
+  if (std::any_of(kNoHosts.begin(), kNoHosts.end(), is_excluded)) return std::nullopt;
   const bool is_known = std::binary_search(kTopLevel.begin(), kTopLevel.end(), top);
   if (!is_known && !(is_doubtful_top_level(top) && is_top_level_shape(top) &&
                      cues.near(Cue::kSite, at, kContextBytes)))

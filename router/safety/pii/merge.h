@@ -15,8 +15,8 @@ inline constexpr double kPiiModelSure = 0.5;
 /// checked keeps its type and its extent (is_checked_pii()); overlapping findings of its type are
 /// taken for the same thing. Otherwise a sure model decides on the type if it has marked the whole
 /// of a rule's finding, which then gets the higher of both scores. If not, the rule's finding stays
-/// whole, and two findings of one type become one that covers both. Of two findings of the model
-/// itself, which overlapping windows give, the surer one stays. If findings overlap in part, the
+/// whole, and two findings of one type become one that covers both. If overlapping windows of the
+/// model give two findings, the surer one stays. If findings overlap in part, the
 /// remaining part stays too if it has at least three bytes. Names from the model that only a space
 /// separates become one, with the highest score. A line break ends a finding of the model unless it
 /// is an address, because models that see no white space take the lines of a signature for one

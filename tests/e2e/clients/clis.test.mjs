@@ -189,10 +189,10 @@ for (const { name, native, path } of kCases) {
   if (path === "/v1/chat/completions") {
     test(`${name} edits a file in front of a server of Anthropic's messages`, { skip }, async () => {
       const { turns } = await play(agent, "api_format: anthropic");
-      for (const { path: used, asked } of turns) {
+      for (const { path: used, received } of turns) {
         assert.equal(used, "/v1/messages");
-        assert.ok(asked.system.length > 0);
-        assert.deepEqual(asked.messages.map(({ role }) => role).filter((role) => role !== "user" && role !== "assistant"), []);
+        assert.ok(received.system.length > 0);
+        assert.deepEqual(received.messages.map(({ role }) => role).filter((role) => role !== "user" && role !== "assistant"), []);
       }
     });
     continue;
@@ -200,11 +200,11 @@ for (const { name, native, path } of kCases) {
 
   test(`${name} edits a file in front of a server of chat completions`, { skip }, async () => {
     const { turns, log } = await play(agent, "api_format: openai");
-    for (const { path: used, asked } of turns) {
+    for (const { path: used, received } of turns) {
       assert.equal(used, "/v1/chat/completions");
-      assert.deepEqual(asked.messages.flatMap(({ role }, at) => (role === "system" || role === "developer" ? [at] : [])), [0]);
-      assert.ok(asked.tools.every(({ type }) => type === "function"));
-      assert.equal(asked.client_metadata, undefined);
+      assert.deepEqual(received.messages.flatMap(({ role }, at) => (role === "system" || role === "developer" ? [at] : [])), [0]);
+      assert.ok(received.tools.every(({ type }) => type === "function"));
+      assert.equal(received.client_metadata, undefined);
     }
     assert.match(log, /do not get: /);
   });

@@ -25,7 +25,7 @@ export class AgentModel {
 
   /// Returns the requests with tools, without those that agents send beside their conversation.
   turns() {
-    return this.requests.filter(({ asked }) => asked.tools?.length > 0);
+    return this.requests.filter(({ received }) => received.tools?.length > 0);
   }
 
   #receive(request, response) {
@@ -39,16 +39,16 @@ export class AgentModel {
         return response.end('{"error":{"message":"not here"}}');
       }
       const body = Buffer.concat(parts).toString();
-      const asked = JSON.parse(body);
-      this.requests.push({ url: request.url, path, headers: request.headers, body, asked });
-      const step = asked.tools?.length > 0 ? this.steps[results(asked)] : { text: '{"title":"A small change"}' };
-      const index = results(asked);
+      const received = JSON.parse(body);
+      this.requests.push({ url: request.url, path, headers: request.headers, body, received });
+      const step = received.tools?.length > 0 ? this.steps[results(received)] : { text: '{"title":"A small change"}' };
+      const index = results(received);
       if (!step) {
         response.writeHead(400, { "content-type": "application/json" });
         return response.end('{"error":{"message":"the script has ended"}}');
       }
       const events = answer(step, index);
-      if (!asked.stream) {
+      if (!received.stream) {
         response.writeHead(200, { "content-type": "application/json" });
         return response.end(JSON.stringify(events.whole));
       }
@@ -59,12 +59,12 @@ export class AgentModel {
   }
 }
 
-function results(asked) {
-  if (asked.input !== undefined) {
-    const items = Array.isArray(asked.input) ? asked.input : [];
+function results(received) {
+  if (received.input !== undefined) {
+    const items = Array.isArray(received.input) ? received.input : [];
     return items.filter(({ type }) => type?.endsWith("_call_output")).length;
   }
-  const blocks = asked.messages.flatMap(({ role, content }) => (role === "tool" ? [{ type: "tool_result" }] : Array.isArray(content) ? content : []));
+  const blocks = received.messages.flatMap(({ role, content }) => (role === "tool" ? [{ type: "tool_result" }] : Array.isArray(content) ? content : []));
   return blocks.filter(({ type }) => type === "tool_result").length;
 }
 

@@ -28,9 +28,13 @@ TEST(Catalogue, a_provider_has_an_address_and_names_for_the_models_of_the_catalo
                         .providers.models.at(0);
   EXPECT_EQ(own.provider_model_id, "tencent/Hunyuan-7B-Instruct");
   EXPECT_EQ(own.backend_refs[0].host, "h");
-  const Model gemini = newer_config(catalogued("backend_refs: [{provider: gemini, api_key: k}]"))
-                           .providers.models.at(0);
-  EXPECT_EQ(gemini.backend_refs[0].chat_path, "/v1beta/openai/chat/completions");
+  for (const std::string_view given :
+       {"provider: gemini",
+        "base_url: 'https://generativelanguage.googleapis.com/v1beta/openai/'"}) {
+    const Model gemini = newer_config(catalogued(fmt::format("backend_refs: [{{{}}}]", given)))
+                             .providers.models.at(0);
+    EXPECT_EQ(gemini.backend_refs[0].chat_path, "/v1beta/openai/chat/completions") << given;
+  }
   const Model claude =
       newer_config(catalogued("provider_model_id: c, backend_refs: [{provider: anthropic, "
                               "api_key: k}]"))

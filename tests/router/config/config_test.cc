@@ -65,6 +65,22 @@ TEST(Config, refuses_each_broken_file_with_its_message) {
   EXPECT_GE(count, 100u);
 }
 
+TEST(Config, backends_of_one_model_with_one_name_are_a_notice) {
+  constexpr std::string_view kFile = R"(version: v0.3
+listeners: [{{name: a, address: 127.0.0.1, port: 1}}]
+providers:
+  defaults: {{default_model: m}}
+  models:
+    - name: m
+      backend_refs: [{{name: one, endpoint: "h:1"}}, {{name: {}, endpoint: "h:2"}}]
+    - {{name: n, backend_refs: [{{name: one, endpoint: "h:1"}}]}}
+)";
+  EXPECT_EQ(notices_of(fmt::format(kFile, "two")), "");
+  EXPECT_EQ(notices_of(fmt::format(kFile, "one")),
+            "f.yaml:7: providers.models[0].backend_refs[1].name: \"one\" is the name of another "
+            "backend of this model, so logs and metrics do not distinguish them\n");
+}
+
 TEST(Config, notices_of_a_file_with_errors_are_kept) {
   const Inspection inspection = inspect(
       with_providers("version: v0.3\n@providers\nlisteners: [{name: x, prot: 1}]\n"), "f.yaml");
@@ -293,8 +309,8 @@ routing:
     domains: [{name: math}]
     pii: []
   decisions:
-    - {name: x, tier: 1, rules: {operator: OR, conditions: [{type: domain, name: math}, {type: modality, name: AR}]}}
-    - {name: y, tier: 2, algorithm: {type: static}}
+    - {name: x, rules: {operator: OR, conditions: [{type: domain, name: math}, {type: modality, name: AR}]}}
+    - {name: y, algorithm: {type: static}}
     - name: z
       algorithm: {type: ratings}
       modelRefs: [{model: a}, {model: b}]
@@ -481,7 +497,7 @@ routing:
                         kOnly, known));
 }
 
-TEST(Config, knows_the_types_of_personal_data_that_rules_find_and_models_learn) {
+TEST(Config, lists_the_types_of_personal_data_that_rules_find_and_models_learn) {
   std::set<std::string> expected;
   for (const std::string_view type : pii::pii_rule_types()) expected.emplace(type);
   std::ifstream file(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "tools/train/corpus.py");

@@ -60,8 +60,13 @@ routing:
                 "rest\" or 1 other decision, because each of them can rank above it; give the "
                 "guard the highest priority\n");
   EXPECT_EQ(notices("", "tier: 2", keyword), "");
-  EXPECT_EQ(notices("", "tier: 2", "tier: 1, " + keyword), by_tier);
-  EXPECT_EQ(notices("", "priority: 99", "tier: 1, " + keyword), by_tier)
+  const std::string mixed =
+      "without a tier it ranks below the decisions that have one; in the Semantic Router it ranks "
+      "above them (docs/upstream.md)\n";
+  EXPECT_EQ(notices("", "tier: 2", "tier: 1, " + keyword),
+            by_tier + "f.yaml:16: routing.decisions[1]: " + mixed);
+  EXPECT_EQ(notices("", "priority: 99", "tier: 1, " + keyword),
+            "f.yaml:11: routing.decisions[0]: " + mixed + by_tier)
       << "a priority does not help against a tier";
   EXPECT_EQ(notices("strategy: confidence", "priority: 99", keyword), by_tier);
   EXPECT_EQ(notices("strategy: confidence", "priority: 99", "rules: {}"), "")

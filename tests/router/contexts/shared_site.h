@@ -43,7 +43,7 @@ class SharedDouble final : public SharedLevel {
     now.shared = true;
     server_.kept[context.key] = {now, std::string(content), until(context, ttl_s)};
     server_.dropped.erase(context.key);
-    tell(now, false);
+    publish(now, false);
     return 10;
   }
   Result<std::string> get(const Context& context) override {
@@ -79,7 +79,7 @@ class SharedDouble final : public SharedLevel {
     SIGNALBOX_TRY_VOID(answers());
     server_.kept.erase(context.key);
     server_.dropped[context.key] = server_.now;
-    tell(context, true);
+    publish(context, true);
     return {};
   }
   Result<void> pin(const Context& context, int64_t ttl_s) override {
@@ -89,7 +89,7 @@ class SharedDouble final : public SharedLevel {
     if (at == server_.kept.end()) return {};
     at->second.context.pinned = context.pinned;
     at->second.until = until(context, ttl_s);
-    tell(context, false);
+    publish(context, false);
     return {};
   }
   Result<Survey> survey() override {
@@ -133,7 +133,7 @@ class SharedDouble final : public SharedLevel {
   int64_t until(const Context& context, int64_t ttl_s) const {
     return context.pinned || ttl_s == 0 ? 0 : server_.now + ttl_s;
   }
-  void tell(const Context& context, bool is_gone) {
+  void publish(const Context& context, bool is_gone) {
     server_.log.push_back({this, {{context, 10}, is_gone}});
   }
 

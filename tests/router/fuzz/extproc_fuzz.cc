@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto message = extproc::read_message({reinterpret_cast<const char*>(data), size});
   if (!message) return 0;
   // A written response is not a request, but it is a message.
-  const extproc::Verdict verdict{
+  const extproc::Continuation continuation{
       .part = message->part,
       .headers = extproc::difference(message->headers, http::Headers()),
       .body = std::string_view(message->body),
@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       .ends = message->observes,
       .response_mode = message->response_mode,
   };
-  if (extproc::write(verdict).empty()) std::abort();
+  if (extproc::write(continuation).empty()) std::abort();
   const extproc::Mutation none = extproc::difference(message->headers, message->headers);
   if (!none.set.empty() || !none.removed.empty()) std::abort();
   return 0;

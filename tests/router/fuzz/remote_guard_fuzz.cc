@@ -1,6 +1,6 @@
 // Feeds arbitrary bytes as the reply of a guard on a server, in each of its protocols, and of a
-// detector of unsupported text. What is accepted must be a score from 0 to 1 of each label and of
-// the rest, spans within the text, or its words.
+// detector of unsupported text. A reply that is accepted must give a score from 0 to 1 for each
+// label and for the rest, spans within the text, or its words.
 
 #include <cstdint>
 #include <string>

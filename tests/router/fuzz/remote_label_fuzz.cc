@@ -1,5 +1,5 @@
-// Feeds arbitrary bytes as the reply of a language model that labels a text. What is accepted must
-// be a score from 0 to 1 of at most one label.
+// Feeds arbitrary bytes as the reply of a language model that labels a text. A reply that is
+// accepted must give a score from 0 to 1 for at most one label.
 
 #include <algorithm>
 #include <cstdint>

@@ -406,7 +406,7 @@ TEST(Tally, samples_have_the_moments_of_the_beta_distribution) {
   }
 }
 
-TEST(Tally, samples_pay_for_what_was_more_than_needed) {
+TEST(Tally, samples_are_lower_for_overprovisioned_models) {
   Tally tally;
   for (int i = 0; i < 40; ++i) tally.add(Verdict::kOverprovisioned);
   EXPECT_NEAR(moments_of(tally).first, tally.score(), 0.01);

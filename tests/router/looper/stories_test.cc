@@ -20,9 +20,9 @@
 //   {"at": milliseconds since the beginning}
 //   {"gives_up": [turn, ...]}                 these calls are given up now
 //   {"waits": [turn, ...], "renames"?: turn}  the run has ended, because these turns have called
-//                                             tools; a run with its turns goes on. One of them had
-//                                             another model
-//   {"diverges": true}                        the run has wanted other calls than the earlier one
+//                                             tools. A second run continues with its turns, after
+//                                             the model of the turn "renames" was replaced
+//   {"diverges": true}                        the second run needs other calls than the first did
 
 #include <gtest/gtest.h>
 
@@ -141,7 +141,7 @@ class Story {
  public:
   Story(const config::Config& config, const Value& row) : config_(config), row_(row) { begin({}); }
 
-  void tell(const Value& event) {
+  void play(const Value& event) {
     if (const auto calls = event.find("calls")) {
       std::vector<std::string> wanted;
       for (const Value& each : calls->items()) wanted.emplace_back(each.text());
@@ -172,7 +172,7 @@ class Story {
     EXPECT_EQ(cancelled_, std::vector<size_t>{}) << "calls given up that no event mentions";
     EXPECT_EQ(run_->used_up(), text_at(row, "used_up"));
     ASSERT_TRUE(run_->answer()) << "the run has not ended";
-    const Result<Answer>& answer = *run_->answer();
+    const Result<RunAnswer>& answer = *run_->answer();
     if (row.find("error")) {
       ASSERT_FALSE(answer);
       EXPECT_NE(answer.error().message.find(text_at(row, "error")), std::string::npos)
@@ -263,7 +263,7 @@ class Story {
       } else if (member.key == "tools") {
         EXPECT_EQ(call.offers_tools, member.value.boolean()) << event.raw();
       } else if (member.key == "logprobs") {
-        EXPECT_EQ(call.wants_logprobs, member.value.boolean()) << event.raw();
+        EXPECT_EQ(call.needs_logprobs, member.value.boolean()) << event.raw();
       } else if (member.key == "last") {
         EXPECT_EQ(call.is_last, member.value.boolean()) << event.raw();
       } else if (member.key == "results") {
@@ -297,7 +297,7 @@ class Story {
   std::vector<size_t> cancelled_;
 };
 
-void tell(const Value& row) {
+void run_story(const Value& row) {
   const auto config = configuration(row);
   Result<void> checked;
   if (config) checked = check(config->routing.decisions.front());
@@ -311,7 +311,7 @@ void tell(const Value& row) {
   ASSERT_TRUE(config) << config.error().message;
   ASSERT_TRUE(checked) << checked.error().message;
   Story story(*config, row);
-  for (const Value& event : row.find("story")->items()) story.tell(event);
+  for (const Value& event : row.find("story")->items()) story.play(event);
   story.end(row);
 }
 
@@ -327,18 +327,18 @@ TEST(Looper, runs_follow_the_listed_calls) {
       const std::string where = fmt::format("{}:{}", entry.path().filename().string(), number);
       ASSERT_TRUE(row) << where << ": " << row.error().message;
       SCOPED_TRACE(fmt::format("{}: {}", where, text_at(row->root(), "name")));
-      tell(row->root());
+      run_story(row->root());
       ++stories;
     }
   }
   EXPECT_GT(stories, 10U);
 }
 
-// Wants two calls, and ends as soon as it may make no more.
+// Makes two calls, and ends as soon as it may make no more.
 class TwoCalls final : public Algorithm {
  public:
   Step next(std::span<const Turn> turns, bool may_call) const override {
-    if (!may_call) return {.answer = Result<Answer>(fail(Code::kUpstream, "no call was made"))};
+    if (!may_call) return {.answer = Result<RunAnswer>(fail(Code::kUpstream, "no call was made"))};
     if (!turns.empty()) return {};
     Step out;
     for (const char* model : {"a", "b"}) {

@@ -206,13 +206,13 @@ TEST_F(ClassifyApi, finds_personal_data_late_in_a_long_text) {
       ask("/api/v1/classify/pii", R"({"text":")" + std::string(1 << 20, 'x') + " EMAIL\"}");
   EXPECT_EQ(reply.status, 413) << "not judged by a part of it";
   EXPECT_EQ(member(reply.body, "error.code"), "INPUT_TOO_LARGE");
-  const auto asked_for = [](std::string_view types) {
+  const auto with_types = [](std::string_view types) {
     return fmt::format(R"({{"text":"{} a@b.com","options":{{"entity_types":[{}]}}}})",
                        std::string(1 << 20, 'x'), types);
   };
-  expect("/api/v1/classify/pii", asked_for(R"("email_address")"),
+  expect("/api/v1/classify/pii", with_types(R"("email_address")"),
          {{"entities.0.type", "EMAIL_ADDRESS"}, {"entities.1.type", "none"}});
-  EXPECT_EQ(ask("/api/v1/classify/pii", asked_for(R"("EMAIL_ADDRESS","PERSON")")).status, 413);
+  EXPECT_EQ(ask("/api/v1/classify/pii", with_types(R"("EMAIL_ADDRESS","PERSON")")).status, 413);
 }
 
 // Returns a text of two windows with one label, and a short third window with the other label.

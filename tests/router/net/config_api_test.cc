@@ -422,7 +422,7 @@ TEST_F(ManagementAccess, the_local_token_stays_until_its_file_is_removed) {
   EXPECT_NE(read_file(token_file(), 1 << 10).value(), token);
 }
 
-TEST_F(ManagementAccess, a_token_that_others_can_read_counts_for_nobody) {
+TEST_F(ManagementAccess, a_token_that_others_can_read_gives_no_access) {
   const std::string token(40, 't');
   folder_.write(".signalbox/config.yaml.token", token);
   fs::permissions(token_file(), fs::perms::owner_read | fs::perms::others_read);
@@ -440,7 +440,7 @@ TEST_F(ManagementAccess, a_token_that_others_can_read_counts_for_nobody) {
   EXPECT_EQ(ask_as_it_is(request("PATCH", "/config/router", kPatch, with(token))).status, 401);
 }
 
-TEST_F(ManagementAccess, a_token_that_no_header_can_carry_counts_for_nobody) {
+TEST_F(ManagementAccess, a_token_that_no_header_can_carry_gives_no_access) {
   folder_.write(".signalbox/config.yaml.token", std::string(40, 't') + '\x01');
   fs::permissions(token_file(), fs::perms::owner_read | fs::perms::owner_write);
   start();

@@ -427,7 +427,7 @@ TEST(Daemon, removes_requests_from_the_queues_of_models_at_their_deadline) {
   expect_in_time(embedder->given_up, 2);
 }
 
-TEST(Daemon, knows_its_paths_and_their_methods) {
+TEST(Daemon, serves_its_paths_and_their_methods) {
   const auto daemon = start(configuration());
   const Reply nowhere = ask(*daemon, get("/v2/chat"));
   EXPECT_EQ(nowhere.status, 404);

@@ -391,7 +391,7 @@ class PatientMarker : public test::FakeClassifier {
   }
 };
 
-TEST(ReplyCheck, a_model_that_marks_text_learns_that_nobody_waits) {
+TEST(ReplyCheck, a_model_that_marks_text_stops_if_nobody_waits) {
   const auto checker = std::make_shared<const grounding::Checker>(
       *grounding::Checker::create({}, {.hallucination = {std::make_shared<PatientMarker>()}}));
   ReplyRules rules;

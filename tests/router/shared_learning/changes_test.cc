@@ -26,7 +26,7 @@ TEST(LearningChange, is_read_as_it_was_written) {
   EXPECT_EQ(kept.kind, Change::Kind::kConversation);
   EXPECT_EQ(kept.key, kKey);
   EXPECT_EQ(kept.conversation.last.model, "small");
-  EXPECT_EQ(kept.conversation.last.asked_for, "adapter");
+  EXPECT_EQ(kept.conversation.last.upstream_name, "adapter");
   EXPECT_EQ(kept.conversation.last.decision, "r/d");
   EXPECT_EQ(kept.conversation.turns, 3u);
   EXPECT_EQ(kept.conversation.switches, 2u);

@@ -300,7 +300,7 @@ TEST_P(RowMemoriesTest, a_server_that_returns_with_older_data_serves_nothing_del
   }
 }
 
-TEST_P(RowMemoriesTest, what_a_server_has_lost_is_written_again) {
+TEST_P(RowMemoriesTest, memories_that_a_server_has_lost_are_written_again) {
   const auto one = store();
   add(*one, "ann", "a text", one->moment());
   const std::string id = add(*one, "ann", "a deleted text", one->moment());

@@ -112,7 +112,7 @@ TEST_F(PostgresResponsesTest, tables_that_are_made_again_or_restored_are_noticed
   wait_for([&] { return a_->store.size() == 0; });
 }
 
-TEST_F(PostgresResponsesTest, what_has_expired_is_removed) {
+TEST_F(PostgresResponsesTest, expired_records_are_removed) {
   const auto server = connect(place_, kWithin);
   ASSERT_TRUE(server->write("resp_1", write_record(response_of("one")), milliseconds(1)));
   ASSERT_TRUE(server->write("resp_2", write_record(response_of("two")), milliseconds(60'000)));

@@ -167,7 +167,7 @@ TEST(Keyword, a_keyword_may_serve_several_signals_and_be_part_of_another) {
   EXPECT_EQ(out.found, (std::vector<std::string>{"new york", "york", "York", "York"}));
 }
 
-TEST(Keyword, refuses_what_could_never_match) {
+TEST(Keyword, refuses_keywords_that_could_never_match) {
   EXPECT_EQ(KeywordSignals::create({{"s", Operator::kOr, {" \n"}, false}}).error().message,
             "keyword signal \"s\": expected a keyword, found nothing but white space");
   std::vector<std::string> huge;

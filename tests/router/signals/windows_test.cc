@@ -66,7 +66,7 @@ TEST(Windows, first_and_last_and_evenly_chosen_windows_remain_of_too_many) {
   }
 }
 
-TEST(Windows, bytes_that_are_no_characters_do_not_hang) {
+TEST(Windows, bytes_that_are_not_characters_do_not_hang) {
   const std::string text(1000, '\x80');
   size_t total = 0;
   for (const std::string_view window : windows_of({text}, 64).pieces) total += window.size();

@@ -101,23 +101,23 @@ TEST(Tokens, verdicts_on_tokens_match_the_listed_ones) {
     const auto verifier = verifier_of(issuer_of(), sources);
     ASSERT_NE(verifier, nullptr);
     const std::string token = each.text("token");
-    const Verdict verdict = verifier->verify(token, kNow);
+    const Verification verification = verifier->verify(token, kNow);
     if (const auto status = each.row.root().find("status")) {
-      ASSERT_EQ(verdict.owner, nullptr);
-      EXPECT_EQ(verdict.refusal.status, status->integer().value());
-      EXPECT_EQ(verdict.refusal.reason, each.text("reason"));
-      EXPECT_NE(verdict.refusal.message.find(each.text("message")), std::string::npos)
-          << verdict.refusal.message;
-      EXPECT_LT(verdict.refusal.message.size(), 400U);
+      ASSERT_EQ(verification.owner, nullptr);
+      EXPECT_EQ(verification.refusal.status, status->integer().value());
+      EXPECT_EQ(verification.refusal.reason, each.text("reason"));
+      EXPECT_NE(verification.refusal.message.find(each.text("message")), std::string::npos)
+          << verification.refusal.message;
+      EXPECT_LT(verification.refusal.message.size(), 400U);
       continue;
     }
-    ASSERT_NE(verdict.owner, nullptr) << verdict.refusal.message;
-    EXPECT_EQ(verdict.owner->user, each.text("user"));
-    EXPECT_EQ(verdict.owner->name, "login/" + each.text("user"));
-    EXPECT_EQ(joined(verdict.owner->groups), each.text("groups"));
-    EXPECT_EQ(joined(verdict.owner->models), each.text("models"));
+    ASSERT_NE(verification.owner, nullptr) << verification.refusal.message;
+    EXPECT_EQ(verification.owner->user, each.text("user"));
+    EXPECT_EQ(verification.owner->name, "login/" + each.text("user"));
+    EXPECT_EQ(joined(verification.owner->groups), each.text("groups"));
+    EXPECT_EQ(joined(verification.owner->models), each.text("models"));
     const auto no = [] { return false; };
-    EXPECT_EQ(verifier->verify(token, kNow, no).owner, verdict.owner) << "it is remembered";
+    EXPECT_EQ(verifier->verify(token, kNow, no).owner, verification.owner) << "it is remembered";
     EXPECT_EQ(verifier_of(issuer_of(), sources)->verify(token, kNow, no).refusal.status, 429);
     EXPECT_EQ(verifier->verify(token, kNow + 7200).refusal.reason, "expired_token");
   }
@@ -128,10 +128,10 @@ TEST(Tokens, users_of_tokens_have_the_prefix_of_the_issuer) {
   issuer.prefix = "corp:";
   KeySources sources;
   const auto verifier = verifier_of(issuer, sources);
-  const Verdict verdict = verifier->verify(token_of("RS256"), kNow);
-  ASSERT_NE(verdict.owner, nullptr);
-  EXPECT_EQ(verdict.owner->user, "corp:ann");
-  EXPECT_EQ(joined(verdict.owner->groups), "corp:ops");
+  const Verification verification = verifier->verify(token_of("RS256"), kNow);
+  ASSERT_NE(verification.owner, nullptr);
+  EXPECT_EQ(verification.owner->user, "corp:ann");
+  EXPECT_EQ(joined(verification.owner->groups), "corp:ops");
 }
 
 TEST(Tokens, tokens_of_an_unlisted_group_have_the_rights_of_everybody) {

@@ -138,8 +138,8 @@ function firstOf(theirs, mine) {
 
 /// Compares the answers to rows, {text, pair?}, with the setting {program, file, reference?, cut?, specialTokens}. Our side reads
 /// `file`, the peer `reference` or else the same file. `cut` is {tokensMax, strategy, side, stride?}; a stride requests all windows.
-/// Returns `found`, the rows whose answers differ: {row, peer, ours, what}; and `asked`, the number of rows that were compared. Throws
-/// Refused if a side rejects the file.
+/// Returns `found`, the rows whose answers differ: {row, peer, ours, what}; and `answered`, the number of rows that were compared.
+/// Throws Refused if a side rejects the file.
 export async function compare(setting, rows) {
   const sides = await Promise.allSettled([allAnswers(peer, setting, rows), allAnswers(ours, setting, rows)]);
   for (const { reason } of sides) {
@@ -151,5 +151,5 @@ export async function compare(setting, rows) {
     const what = difference(setting, theirs[i], mine[i]);
     if (what) found.push({ row, peer: theirs[i], ours: mine[i], what });
   });
-  return { found, asked: theirs.filter((answer) => !isNotComparable(setting, answer)).length };
+  return { found, answered: theirs.filter((answer) => !isNotComparable(setting, answer)).length };
 }

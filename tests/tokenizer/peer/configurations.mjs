@@ -76,7 +76,7 @@ function oneNormalizer(random, charsMap) {
 }
 
 function onePretokenizer(random) {
-  switch (random.below(10)) {
+  switch (random.below(12)) {
     case 0:
       return { type: "BertPreTokenizer" };
     case 1:
@@ -88,7 +88,11 @@ function onePretokenizer(random) {
     case 4:
       return { type: "Punctuation", behavior: random.pick(kBehaviours) };
     case 5:
+      return { type: "CharDelimiterSplit", delimiter: random.pick(["a", " ", "-", "\u0301", "\u4E2D"]) };
     case 6:
+      return { type: "FixedLength", length: 1 + random.below(6) };
+    case 7:
+    case 8:
       return {
         type: "Metaspace",
         replacement: random.once(5) ? "_" : kMark,

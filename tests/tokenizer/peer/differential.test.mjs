@@ -72,8 +72,8 @@ for (const [name, share] of [...Object.entries(kModels), ...kWitnesses.map((witn
       const specialTokens = cut?.stride !== undefined || !random.once(4);
       const setting = { program: options.program, file, cut, specialTokens };
       const rows = rowsFor(strings, Math.ceil(count * part));
-      const { found, asked, unsupported } = await compared(setting, rows);
-      total += asked;
+      const { found, answered, unsupported } = await compared(setting, rows);
+      total += answered;
       if (unsupported) return t.skip(unsupported);
       if (found.length > 0) assert.fail(await report(name, setting, found, rows.length));
     }
@@ -93,10 +93,10 @@ for (const [name, [needed]] of Object.entries(kVocabularies)) {
     const strings = new Strings(new Random(options.seed, name), added.map((token) => token.content));
     const setting = { program: options.program, ...files, specialTokens: true };
     const rows = rowsFor(strings, count);
-    const { found, asked } = await compared(setting, rows);
+    const { found, answered } = await compared(setting, rows);
     isKept ||= found.length > 0;
     if (found.length > 0) assert.fail(await report(name, setting, found, rows.length));
-    t.diagnostic(`the peer answered ${asked} texts and pairs`);
+    t.diagnostic(`the peer answered ${answered} texts and pairs`);
   });
 }
 
@@ -107,7 +107,7 @@ async function compared(setting, rows) {
     if (!(error instanceof Refused)) throw error;
     const unsupported = error.side === "ours" && kUnsupported.exec(error.message)?.[1];
     if (!unsupported) throw error;
-    return { found: [], asked: 0, unsupported };
+    return { found: [], answered: 0, unsupported };
   }
 }
 
@@ -140,8 +140,8 @@ for (const family of kFamilies) {
       const setting = { program: options.program, file, cut, specialTokens: !random.once(6), json, save };
       const strings = new Strings(random, json.added_tokens.map((token) => token.content));
       const rows = rowsFor(strings, kRowsOfOneConfiguration);
-      const { found, asked, unsupported } = await compared(setting, rows);
-      total += asked;
+      const { found, answered, unsupported } = await compared(setting, rows);
+      total += answered;
       if (unsupported) skipped[unsupported] = (skipped[unsupported] ?? 0) + 1;
       if (found.length > 0) reports.push(await report(`${name} ${i}`, setting, found, rows.length));
     }

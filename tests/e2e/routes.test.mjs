@@ -1,0 +1,89 @@
+// Tests the parts of a file that lead a request elsewhere: actions of decisions, which hold whatever model the client names, and
+// rules of entrypoints, which choose a recipe by the path and the headers of a request.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { Daemon } from "./daemon.mjs";
+import { ScriptedUpstream, completion } from "./upstream.mjs";
+
+const models = ["small", "safe", "large"];
+const servers = {};
+let daemon;
+
+const file = (port, management) => `
+version: v0.3
+listeners: [{name: http, address: 127.0.0.1, port: ${port}}]
+providers:
+  defaults: {default_model: small}
+  models:
+${models.map((name) => `    - {name: ${name}, backend_refs: [{endpoint: "127.0.0.1:${servers[name].port}"}]}`).join("\n")}
+routing:
+  signals: {keywords: [{name: secret, keywords: [launchcode]}]}
+  modelCards: [{name: safe, context_window_size: 200}]
+  decisions:
+    - {name: contain, priority: 9, rules: {type: keyword, name: secret}, action: {type: route, destination: safe}}
+    - {name: rest, rules: {operator: AND}, modelRefs: [{model: small}]}
+recipes:
+  - {name: premium, routing: {decisions: [{name: premium, rules: {operator: AND}, modelRefs: [{model: large}]}]}}
+entrypoints:
+  - model_names: [assistant]
+    rules:
+      - {name: tenant, recipe: default, matches: [{headers: [{name: X-Tenant, value: A}]}]}
+      - name: user
+        recipe: premium
+        matches: [{path: {type: exact, value: /v1/chat/completions}, headers: [{name: x-tenant, value: A}, {name: x-user, value: B}]}]
+global:
+  services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
+`;
+
+before(async () => {
+  for (const name of models) {
+    servers[name] = await ScriptedUpstream.start();
+    servers[name].answer = () => completion({ content: `I am ${name}.` });
+  }
+  daemon = await Daemon.start(file);
+});
+after(async () => {
+  await daemon?.stop();
+  for (const each of Object.values(servers)) await each.stop();
+});
+
+async function send(model, content, headers = {}, path = "/v1/chat/completions") {
+  const body = { model, max_tokens: 10, messages: [{ role: "user", content }] };
+  const answer = await fetch(`${daemon.url}${path}`, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) });
+  const text = await answer.text();
+  return { status: answer.status, text, said: /I am (\w+)/.exec(text)?.[1], decision: answer.headers.get("x-vsr-selected-decision") };
+}
+
+test("an action sends a request to its model, whatever model the client names", async () => {
+  for (const model of ["auto", "small", "large"]) {
+    const answer = await send(model, "The launchcode is 7.");
+    assert.equal(answer.said, "safe", model);
+    assert.equal(answer.decision, "contain", model);
+  }
+  assert.equal((await send("large", "Hello.")).said, "large");
+  assert.equal((await send("large", "The launchcode is 7.", {}, "/v1/messages")).said, "safe");
+});
+
+test("a request that the action's model cannot answer reaches no other one", async () => {
+  const answer = await send("large", `The launchcode is 7. ${"And so on. ".repeat(400)}`);
+  assert.equal(answer.status, 400, answer.text);
+  assert.match(answer.text, /no model of the request's route can serve it/);
+});
+
+test("the narrowest rule of an entrypoint chooses the recipe", async () => {
+  const ada = { "x-tenant": "A", "x-user": "B" };
+  assert.equal((await send("assistant", "Hello.", { "x-tenant": "A" })).said, "small");
+  assert.equal((await send("assistant", "Hello.", ada)).said, "large");
+  assert.equal((await send("assistant", "Hello.", ada, "/v1/messages")).said, "small", "the rule is for another path");
+});
+
+test("without a rule for it, a request gets 404, and the name is not listed", async () => {
+  const names = async (headers) => (await (await fetch(`${daemon.url}/v1/models`, { headers })).json()).data.map((each) => each.id);
+  const answer = await send("assistant", "Hello.", { "x-tenant": "B" });
+  assert.equal(answer.status, 404);
+  assert.match(answer.text, /no rule of the entrypoint \\"assistant\\" matches the request/);
+  assert.ok(!(await names({ "x-tenant": "B" })).includes("assistant"));
+  assert.ok((await names({ "x-tenant": "A" })).includes("assistant"));
+});

@@ -1,0 +1,234 @@
+// Tests model servers that differ from the reference of their API, as real ones do: clients of another API must not
+// notice.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import Anthropic from "@anthropic-ai/sdk";
+import OpenAI from "openai";
+
+import { Daemon, freePorts, withDaemon } from "./daemon.mjs";
+import { Envoy, Processor } from "./envoy.mjs";
+import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
+import { until } from "./until.mjs";
+
+const configuration = (upstream) => (port, managementPort) => `
+version: v0.3
+listeners:
+  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
+providers:
+  defaults: {default_model: chats}
+  models:
+    - {name: chats, backend_refs: [{name: chats, endpoint: "127.0.0.1:${upstream}"}]}
+    - {name: claude, api_format: anthropic, reasoning_family: gpt, backend_refs: [{name: claude, endpoint: "127.0.0.1:${upstream}"}]}
+routing:
+  signals:
+    keywords: [{name: hard, keywords: [prove]}]
+  decisions:
+    - name: reasoned
+      priority: 2
+      rules: {type: keyword, name: hard}
+      modelRefs: [{model: claude, use_reasoning: true, reasoning_effort: high}]
+    - name: kept
+      priority: 1
+      modelRefs: [{model: chats}]
+      plugins: [{type: response_cache, configuration: {mode: exact}}]
+global:
+  services:
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
+`;
+
+let upstream, daemon, openai, anthropic;
+
+before(async () => {
+  upstream = await ScriptedUpstream.start();
+  daemon = await Daemon.start(configuration(upstream.port));
+  openai = new OpenAI({ apiKey: "k", baseURL: `${daemon.url}/v1`, maxRetries: 0 });
+  anthropic = new Anthropic({ apiKey: "k", baseURL: daemon.url, maxRetries: 0 });
+});
+
+after(async () => {
+  await upstream?.stop();
+  await daemon?.stop();
+});
+
+const kMessages = [{ role: "user", content: "Weather in Rome and the time?" }];
+const call = (id, name, city, index) => ({ index, id, type: "function", function: { name, arguments: city } });
+const kCalls = [call("a", "weather", '{"city":"Rome"}', 0), call("b", "time", "{}", 0)];
+const kExpected = [["a", "weather", { city: "Rome" }], ["b", "time", {}]];
+
+// Ollama 0.20 and versions of NVIDIA Dynamo do this.
+const reused = () => streamed(kCalls.map((each) => ({ tool_calls: [each] })), "tool_calls");
+
+const ofMessage = ({ content }) => content.filter(({ type }) => type === "tool_use").map(({ id, name, input }) => [id, name, input]);
+const ofResponse = ({ output }) =>
+  output.filter(({ type }) => type === "function_call").map(({ call_id, name, arguments: text }) => [call_id, name, JSON.parse(text)]);
+
+test("parallel calls that share an index stay apart in a message and in a response", async () => {
+  upstream.answer = reused;
+  const message = await anthropic.messages.stream({ model: "chats", max_tokens: 9, messages: kMessages }).finalMessage();
+  assert.deepEqual(ofMessage(message), kExpected);
+  const response = await openai.responses.stream({ model: "chats", input: "Weather in Rome and the time?" }).finalResponse();
+  assert.deepEqual(ofResponse(response), kExpected);
+  upstream.answer = () => completion({ content: null, tool_calls: kCalls }, "tool_calls");
+  assert.deepEqual(ofMessage(await anthropic.messages.create({ model: "chats", max_tokens: 9, messages: kMessages })), kExpected);
+  assert.deepEqual(ofResponse(await openai.responses.create({ model: "chats", input: "Both, please" })), kExpected);
+});
+
+test("parallel calls that share an index stay apart in the cache", async () => {
+  upstream.answer = reused;
+  const request = { model: "auto", messages: kMessages };
+  await (await openai.chat.completions.create({ ...request, stream: true }).asResponse()).text();
+  upstream.answer = () => ({ status: 500, body: "{}" });
+  const kept = await until(() => openai.chat.completions.create(request).catch(() => null));
+  assert.deepEqual(kept.choices[0].message.tool_calls.map(({ id, function: f }) => [id, f.name, JSON.parse(f.arguments)]), kExpected);
+});
+
+const event = (type, more) => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+const block = (index, content_block, parts = []) =>
+  event("content_block_start", { index, content_block }) +
+  parts.map((partial_json) => event("content_block_delta", { index, delta: { type: "input_json_delta", partial_json } })).join("") +
+  event("content_block_stop", { index });
+
+test("a call without arguments has an empty object", async () => {
+  const message = { id: "msg_1", type: "message", role: "assistant", model: "m", content: [], usage: { input_tokens: 3, output_tokens: 1 } };
+  upstream.answer = () => ({
+    events: [
+      event("message_start", { message }),
+      block(0, { type: "tool_use", id: "a", name: "time", input: {} }, [""]),
+      block(1, { type: "tool_use", id: "b", name: "date", input: {} }),
+      block(2, { type: "tool_use", id: "c", name: "weather", input: {} }, ["", '{"city":', '"Rome"}']),
+      event("message_delta", { delta: { stop_reason: "tool_use" }, usage: { output_tokens: 9 } }),
+      event("message_stop"),
+    ],
+  });
+  const chat = await openai.chat.completions.stream({ model: "claude", messages: kMessages }).finalChatCompletion();
+  const calls = chat.choices[0].message.tool_calls.map(({ id, function: f }) => [id, f.name, f.arguments]);
+  assert.deepEqual(calls, [["a", "time", "{}"], ["b", "date", "{}"], ["c", "weather", '{"city":"Rome"}']]);
+  upstream.answer = () => streamed([{ tool_calls: [call("a", "time", "", 0)] }, { tool_calls: [call("b", "date", "", 1)] }], "tool_calls");
+  const response = await openai.responses.stream({ model: "chats", input: "x" }).finalResponse();
+  assert.deepEqual(ofResponse(response), [["a", "time", {}], ["b", "date", {}]]);
+});
+
+test("a report about the prompt, which Azure sends first, does not name the model", async () => {
+  const report = { id: "", object: "", created: 0, model: "", choices: [], prompt_filter_results: [{ prompt_index: 0, content_filter_results: {} }] };
+  upstream.answer = () => ({ events: [report, ...streamed([{ role: "assistant", content: "" }, { content: "Fine." }]).events] });
+  const message = await anthropic.messages.stream({ model: "chats", max_tokens: 9, messages: kMessages }).finalMessage();
+  assert.deepEqual([message.model, message.content[0].text], ["scripted", "Fine."]);
+  const response = await openai.responses.stream({ model: "chats", input: "x" }).finalResponse();
+  assert.deepEqual([response.model, response.output_text], ["scripted", "Fine."]);
+});
+
+test("the effort of a decision reaches Anthropic's server from every client", async () => {
+  const content = [{ type: "text", text: "Done." }];
+  upstream.answer = () => ({ body: { id: "msg_1", type: "message", role: "assistant", content, stop_reason: "end_turn" } });
+  const messages = [{ role: "user", content: "prove it" }];
+  const requests = [
+    () => openai.chat.completions.create({ model: "auto", messages }),
+    () => openai.responses.create({ model: "auto", input: "prove it" }),
+    () => anthropic.messages.create({ model: "auto", max_tokens: 9, messages }),
+  ];
+  for (const request of requests) {
+    await request();
+    assert.deepEqual(upstream.received.output_config, { effort: "high" }, upstream.body);
+  }
+});
+
+test("a redirect of a model's server does not reach the client", async () => {
+  upstream.answer = () => ({ status: 307, headers: { location: "http://127.0.0.1:1/" }, body: "" });
+  for (const [path, more] of [
+    ["/v1/chat/completions", { messages: kMessages }],
+    ["/v1/messages", { max_tokens: 9, messages: kMessages }],
+    ["/v1/responses", { input: "x" }],
+    ["/v1/embeddings", { input: "x" }],
+  ]) {
+    const init = { method: "POST", redirect: "manual", body: JSON.stringify({ model: "chats", ...more }) };
+    const reply = await fetch(`${daemon.url}${path}`, init);
+    assert.deepEqual([reply.status, reply.headers.get("location")], [502, null], path);
+    assert.match((await reply.json()).error.message, /^backend "chats": it redirects to another address \(HTTP 307\); .*base_url/);
+  }
+});
+
+test("an error page has a message for clients of another API", async () => {
+  upstream.answer = () => ({ status: 503, headers: { "content-type": "text/html" }, body: "<html>Unavailable</html>" });
+  const refused = anthropic.messages.create({ model: "chats", max_tokens: 9, messages: kMessages });
+  await assert.rejects(refused, { status: 503, message: /the model's server answered with HTTP 503/ });
+});
+
+test("a rate limit of Anthropic's server has the type of one", async () => {
+  upstream.answer = () => ({ status: 429, headers: { "retry-after": "7" }, body: { type: "error", error: { type: "rate_limit_error", message: "Slow." } } });
+  const refused = openai.chat.completions.create({ model: "claude", messages: kMessages });
+  await assert.rejects(refused, { status: 429, type: "rate_limit_error" });
+});
+
+test("Anthropic's clients read errors of paths and methods in their form", async () => {
+  const headers = { "anthropic-version": "2023-06-01" };
+  for (const [path, init, status, type] of [
+    ["/v1/messages", {}, 405, "invalid_request_error"],
+    ["/v1/messages/batches", { method: "POST", body: "{}" }, 404, "not_found_error"],
+    ["/v1/nothing", { headers }, 404, "not_found_error"],
+  ]) {
+    const reply = await fetch(`${daemon.url}${path}`, init);
+    const body = await reply.json();
+    assert.deepEqual([reply.status, body.type, body.error.type], [status, "error", type], path);
+  }
+  assert.equal((await (await fetch(`${daemon.url}/v1/nothing`)).json()).type, undefined);
+});
+
+test("a count of tokens has the id of its request, and a refused one names what would be counted", async () => {
+  upstream.answer = () => ({ body: { input_tokens: 5 } });
+  const counted = await anthropic.messages.countTokens({ model: "claude", messages: kMessages }).withResponse();
+  assert.equal(counted.data.input_tokens, 5);
+  assert.equal(counted.request_id, counted.response.headers.get("x-request-id"));
+  for (const model of ["auto", "chats"]) {
+    const refused = anthropic.messages.countTokens({ model, messages: kMessages });
+    await assert.rejects(refused, { status: 400, message: /name a model with api_format: anthropic/ });
+  }
+});
+
+// Behind Envoy, the server of the test gets what OpenAI's own would.
+test("a translated bound of tokens has the name that OpenAI's own servers take", async () => {
+  const [envoyPort] = await freePorts(1);
+  const behindEnvoy = (port, managementPort) => `
+version: v0.3
+listeners:
+  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
+providers:
+  defaults: {default_model: gpt}
+  models:
+    - {name: gpt, backend_refs: [{name: openai, base_url: "https://api.openai.com/v1"}]}
+    - {name: own, backend_refs: [{name: own, endpoint: "models.example:8000"}]}
+routing:
+  decisions:
+    - {name: limited, modelRefs: [{model: gpt}], plugins: [{type: request_params, configuration: {max_tokens_limit: 50}}]}
+global:
+  services:
+    ext_proc: {enabled: true, port: ${envoyPort}}
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
+`;
+  await withDaemon(behindEnvoy, async () => {
+    const processor = new Processor(envoyPort);
+    const envoy = await Envoy.start({ processor, clusters: { default: upstream.port } });
+    upstream.answer = () => completion({ content: "Fine." });
+    const bounds = ({ max_tokens, max_completion_tokens }) => [max_tokens, max_completion_tokens];
+    const message = { max_tokens: 900, messages: kMessages };
+    const response = { max_output_tokens: 900, input: "x" };
+    try {
+      for (const [path, body, expected] of [
+        ["/v1/messages", { model: "gpt", ...message }, [undefined, 900]],
+        ["/v1/messages", { model: "auto", ...message }, [undefined, 50]],
+        ["/v1/messages", { model: "own", ...message }, [900, undefined]],
+        ["/v1/responses", { model: "gpt", ...response }, [undefined, 900]],
+        ["/v1/responses", { model: "own", ...response }, [900, undefined]],
+        ["/v1/chat/completions", { model: "gpt", ...message }, [900, undefined]],
+      ]) {
+        const reply = await fetch(`${envoy.url}${path}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+        assert.equal(reply.status, 200, await reply.text());
+        assert.deepEqual(bounds(upstream.received), expected, `${path} ${body.model}`);
+      }
+    } finally {
+      await envoy.stop();
+      processor.close();
+    }
+  });
+});

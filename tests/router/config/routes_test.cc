@@ -1,0 +1,323 @@
+// The parts of a file that lead a request elsewhere: actions of decisions, rules of entrypoints,
+// and the plugins of early files that refused requests. Also types of signals that are not built.
+
+#include <gtest/gtest.h>
+
+#include "tests/router/config/newer_forms.h"
+
+namespace signalbox::config {
+namespace {
+
+// --- actions ---
+
+std::string with_action(std::string_view action, std::string_view more = "") {
+  return fmt::format(
+      "{}routing:\n  decisions:\n    - name: d\n      modelRefs: [{{model: small, weight: 2}}, "
+      "{{model: large, use_reasoning: true}}]\n      action: {}\n{}",
+      kTwoModels, action, more);
+}
+
+TEST(Actions, the_destination_comes_before_the_other_models) {
+  const Config config = newer_config(with_action("{type: route, destination: large}"));
+  const Decision& decision = config.routing.decisions.at(0);
+  ASSERT_EQ(decision.model_refs.size(), 2u);
+  EXPECT_EQ(decision.model_refs[0].model, "large");
+  EXPECT_EQ(decision.model_refs[0].use_reasoning, true) << "its settings stay";
+  EXPECT_EQ(decision.model_refs[1].model, "small");
+  EXPECT_FALSE(decision.model_refs[1].weight) << "no weight draws another model";
+  EXPECT_TRUE(binds_named_models(decision));
+  EXPECT_FALSE(is_guard(decision)) << "it refuses nothing";
+}
+
+TEST(Actions, an_algorithm_beside_one_has_no_effect) {
+  const std::string file =
+      with_action("{type: route, destination: large}", "      algorithm: {type: ratings}\n");
+  EXPECT_EQ(newer_config(file).routing.decisions.at(0).algorithm.type, "static");
+  EXPECT_EQ(newer_notices(file),
+            "f.yaml:12: routing.decisions[0].algorithm: has no effect: action names the model");
+}
+
+TEST(Actions, mistakes_are_errors) {
+  EXPECT_EQ(newer_errors(with_action("{}")), "accepted");
+  EXPECT_EQ(newer_errors(with_action("{type: route, destination: lrage}")),
+            "f.yaml:11: routing.decisions[0].action.destination: unknown model \"lrage\"; did you "
+            "mean \"large\"?");
+  EXPECT_EQ(newer_errors(with_action("{type: route}")),
+            "f.yaml:11: routing.decisions[0].action.destination: missing; expected type: route and "
+            "a destination");
+  EXPECT_EQ(newer_errors(with_action("{destination: large}")),
+            "f.yaml:11: routing.decisions[0].action.type: missing; expected type: route and a "
+            "destination");
+  EXPECT_EQ(newer_errors(with_action("{type: block, destination: large}")),
+            "f.yaml:11: routing.decisions[0].action.type: expected one of route, found \"block\"");
+}
+
+TEST(Actions, a_guard_that_another_decision_precedes_gets_a_notice) {
+  const std::string notices = newer_notices(std::string(kTwoModels) + R"(routing:
+  signals: {jailbreak: [{name: j}]}
+  decisions:
+    - {name: safe, priority: 1, rules: {type: jailbreak, name: j}, action: {type: route, destination: large}}
+    - {name: other, priority: 2, rules: {operator: AND}, modelRefs: [{model: small}]}
+)");
+  EXPECT_EQ(
+      notices,
+      "f.yaml:10: routing.decisions[0]: the guard \"safe\" does not route a request that also "
+      "matches \"other\", because that decision can rank above it; give the guard the "
+      "highest priority");
+}
+
+// --- types of signals that are not built ---
+
+std::string with_rules(std::string_view rules, std::string_view more = "") {
+  return fmt::format(
+      "{}routing:\n  decisions: [{{name: d, rules: {}, modelRefs: [{{model: small}}]{}}}]\n",
+      kTwoModels, rules, more);
+}
+
+TEST(UnbuiltSignals, a_condition_on_one_gets_a_notice) {
+  EXPECT_EQ(newer_notices(with_rules("{type: decision, name: kind, label: code}")),
+            "f.yaml:8: routing.decisions[0].rules.type: does not match, nor does NOT of it: there "
+            "are no signals of this type (docs/upstream.md)");
+}
+
+TEST(UnbuiltSignals, no_decision_that_keeps_requests_away_may_depend_on_one) {
+  constexpr std::string_view kRefuses =
+      ", plugins: [{type: fast_response, configuration: {message: No.}}]";
+  constexpr std::string_view kRules = "{operator: NOT, conditions: [{type: decision, name: kind}]}";
+  const std::string why =
+      "f.yaml:8: routing.decisions[0].rules: the decision \"d\" would {} nothing, because a signal "
+      "of its rules is of a type that is not built";
+  EXPECT_EQ(newer_errors(with_rules(kRules, kRefuses)), fmt::format(fmt::runtime(why), "refuse"));
+  EXPECT_EQ(newer_errors(with_rules(kRules, ", action: {type: route, destination: large}")),
+            fmt::format(fmt::runtime(why), "route"));
+  const std::string derived = newer_errors(std::string(kTwoModels) + R"(routing:
+  projections:
+    scores: [{name: s, inputs: [{type: decision, name: kind}]}]
+    mappings: [{name: m, source: s, method: threshold_bands, outputs: [{name: high, gte: 0.5}]}]
+  decisions:
+    - {name: d, rules: {type: projection, name: high}, plugins: [{type: fast_response, configuration: {message: No.}}]}
+)");
+  EXPECT_NE(derived.find("would refuse nothing"), std::string::npos) << derived;
+  EXPECT_EQ(
+      newer_errors(with_rules(
+          "{operator: AND, on_unknown: fail_request, conditions: [{type: decision, name: k}]}",
+          kRefuses)),
+      "accepted")
+      << "its requests get 503";
+}
+
+TEST(Algorithms, older_ones_are_read_as_static_with_a_notice) {
+  for (const std::string_view name : {"elo", "session_aware", "decision", "hiershrink"}) {
+    const std::string file =
+        with_rules("{operator: AND}", fmt::format(", algorithm: {{type: {}}}", name));
+    EXPECT_EQ(newer_config(file).routing.decisions.at(0).algorithm.type, "static");
+    EXPECT_EQ(newer_notices(file),
+              fmt::format("f.yaml:8: routing.decisions[0].algorithm.type: \"{}\" is read as static "
+                          "(docs/upstream.md)",
+                          name));
+  }
+}
+
+TEST(Bindings, a_reranker_of_one_routing_gets_a_notice) {
+  const std::string file = std::string(kTwoModels) + R"(global:
+  model_catalog: {deployments: {r: {provider: candle, artifact: models/r}}}
+recipes:
+  - name: one
+    routing:
+      model_bindings: {rag.reranker: {deployment: r, contract: relevance_scores.v1}}
+      decisions: [{name: d, modelRefs: [{model: small}]}]
+  - {name: two, routing: {decisions: [{name: e, modelRefs: [{model: small}]}]}}
+)";
+  EXPECT_NE(
+      newer_notices(file).find("recipes[0].routing.model_bindings.rag.reranker: has no effect"),
+      std::string::npos)
+      << newer_notices(file);
+  EXPECT_EQ(newer_config(file).system_models.reranker, "");
+}
+
+TEST(EarlyParts, plugins_that_refused_become_signals_and_decisions) {
+  const std::string file = std::string(kTwoModels) + R"(routing:
+  signals: {keywords: [{name: k, keywords: [x]}]}
+  decisions:
+    - name: d
+      priority: 100
+      rules: {type: keyword, name: k}
+      modelRefs: [{model: small}]
+      plugins:
+        - {type: pii, configuration: {enabled: true, threshold: 0.8, pii_types_allowed: [PERSON]}}
+        - {type: jailbreak, configuration: {enabled: false}}
+recipes:
+  - name: r
+    routing: {decisions: [{name: e, modelRefs: [{model: small}], plugins: [{type: jailbreak}]}]}
+)";
+  const Config config = newer_config(file);
+  ASSERT_EQ(config.routing.decisions.size(), 2u);
+  EXPECT_EQ(config.routing.pii.at(0).pii_types_allowed, std::vector<std::string>{"PERSON"});
+  EXPECT_TRUE(config.routing.jailbreak.empty()) << "the file switches it off";
+  const Decision& refusal = config.routing.decisions[1];
+  EXPECT_TRUE(is_guard(refusal));
+  EXPECT_GT(refusal.priority, 100);
+  EXPECT_EQ(refusal.rules.conditions.size(), 2u) << "it is for the requests of the decision";
+  const Routing& recipe = config.recipes.at(0).routing;
+  ASSERT_EQ(recipe.decisions.size(), 2u);
+  EXPECT_TRUE(is_guard(recipe.decisions[1]));
+  EXPECT_NE(
+      newer_notices(file).find("the plugins jailbreak and pii are of older files; each becomes "
+                               "a signal, and a decision that refuses what the signal finds"),
+      std::string::npos);
+}
+
+TEST(EarlyParts, a_card_names_the_reasoning_family_of_its_model) {
+  const Config config = newer_config(std::string(kTwoModels) + R"(routing:
+  modelCards: [{name: small, reasoning_family_ref: qwen3}]
+  decisions: [{name: d, modelRefs: [{model: small, use_reasoning: true}]}]
+)");
+  EXPECT_EQ(config.providers.find("small")->reasoning_family, "qwen3");
+}
+
+TEST(Backends, a_key_of_the_client_takes_the_place_of_the_backends) {
+  const Config config = newer_config(R"(version: v0.3
+providers:
+  models: [{name: m, backend_refs: [{endpoint: "127.0.0.1:1", api_key: k, forward_authorization_header: true}]}]
+)");
+  EXPECT_EQ(config.providers.models.at(0).backend_refs.at(0).api_key, "");
+}
+
+TEST(Tiers, a_file_with_some_gets_a_notice) {
+  const auto notices = [](std::string_view tier) {
+    return newer_notices(fmt::format(
+        "{}routing:\n  decisions:\n    - {{name: a, tier: 1, modelRefs: [{{model: small}}]}}\n"
+        "    - {{name: b, {}modelRefs: [{{model: small}}]}}\n",
+        kTwoModels, tier));
+  };
+  EXPECT_EQ(notices("tier: 2, "), "");
+  EXPECT_EQ(
+      notices(""),
+      "f.yaml:10: routing.decisions[1]: without a tier it ranks below the decisions that have "
+      "one; in the Semantic Router it ranks above them (docs/upstream.md)");
+}
+
+TEST(Safety, parts_that_would_change_an_answer_are_errors) {
+  const auto with = [](std::string_view keys) {
+    return newer_errors(
+        fmt::format("{}routing: {{signals: {{safety: [{{name: s, {}}}]}}}}\n", kTwoModels, keys));
+  };
+  EXPECT_EQ(with("threshold: 0.5"), "accepted");
+  EXPECT_EQ(with("model: remote"),
+            "f.yaml:7: routing.signals.safety[0].model: a server for safety signals is not built; "
+            "global.model_catalog.system.safety names the directory of their model");
+  EXPECT_EQ(
+      with("unsafe_labels: [unsafe, controversial]"),
+      "f.yaml:7: routing.signals.safety[0].unsafe_labels: expected [unsafe], because no other "
+      "class counts here");
+}
+
+// --- rules of entrypoints ---
+
+std::string with_entrypoint(std::string_view entrypoint) {
+  return fmt::format(
+      "{}routing: {{decisions: [{{name: d, modelRefs: [{{model: small}}]}}]}}\n"
+      "recipes: [{{name: premium}}, {{name: batch}}]\n"
+      "entrypoints:\n  - model_names: [team]\n{}",
+      kTwoModels, entrypoint);
+}
+
+FieldLookup request(std::string_view path,
+                    std::vector<std::pair<std::string_view, std::string_view>> headers = {}) {
+  headers.emplace_back(":path", path);
+  return [headers](std::string_view name) -> std::optional<std::string_view> {
+    for (const auto& [key, value] : headers) {
+      if (key == name) return value;
+    }
+    return std::nullopt;
+  };
+}
+
+TEST(EntrypointRules, the_narrowest_rule_holds_whatever_their_order) {
+  const std::vector<std::string> rules{
+      "{name: rest, recipe: default}",
+      "{name: tenant, recipe: batch, matches: [{headers: [{name: x-tenant, value: A}]}]}",
+      "{name: user, recipe: premium, matches: [{path: {type: path_prefix, value: /v1}, headers: "
+      "[{name: x-tenant, value: A}, {name: x-user, type: exact, value: B}]}]}"};
+  for (const std::vector<size_t>& order :
+       {std::vector<size_t>{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}}) {
+    std::string text = "    rules:\n";
+    for (const size_t i : order) text += "      - " + rules[i] + "\n";
+    const Config config = newer_config(with_entrypoint(text));
+    const Entrypoint& entrypoint = config.entrypoints.at(0);
+    const auto recipe = [&](const FieldLookup& header) { return recipe_of(entrypoint, header); };
+    EXPECT_EQ(recipe(request("/v1/chat/completions")), "default");
+    EXPECT_EQ(recipe(request("/v1/responses", {{"x-tenant", "A"}})), "batch");
+    EXPECT_EQ(recipe(request("/v1/responses", {{"x-tenant", "a"}})), "default") << "exact";
+    EXPECT_EQ(recipe(request("/v1/responses", {{"x-tenant", "A"}, {"x-user", "B"}})), "premium");
+    EXPECT_EQ(recipe(request("/v10/responses", {{"x-tenant", "A"}, {"x-user", "B"}})), "batch")
+        << "a prefix ends with a segment";
+    EXPECT_EQ(recipe({}), "default");
+  }
+}
+
+TEST(EntrypointRules, a_request_that_matches_none_has_no_recipe) {
+  const Config config = newer_config(with_entrypoint(R"(    rules:
+      - {name: chat, recipe: premium, matches: [{path: {type: exact, value: /v1/chat/completions/}}, {headers: [{name: x-a, value: ''}]}]}
+)"));
+  const Entrypoint& entrypoint = config.entrypoints.at(0);
+  EXPECT_EQ(recipe_of(entrypoint, request("/v1/chat/completions")), "premium");
+  EXPECT_EQ(recipe_of(entrypoint, request("/v1/chat/completions/x")), "");
+  EXPECT_EQ(recipe_of(entrypoint, request("/v1/messages")), "");
+  EXPECT_EQ(recipe_of(entrypoint, request("/v1/messages", {{"x-a", ""}})), "premium");
+  EXPECT_TRUE(is_open_to(entrypoint, request("/v1/models"))) << "the path of the list is another";
+}
+
+TEST(EntrypointRules, rules_that_may_meet_are_errors) {
+  const auto errors_of = [](std::string_view a, std::string_view b) {
+    return newer_errors(with_entrypoint(fmt::format(
+        "    rules:\n      - {{name: a, recipe: premium, matches: [{}]}}\n      - {{name: b, "
+        "recipe: batch, matches: [{}]}}\n",
+        a, b)));
+  };
+  const std::string ambiguous =
+      "f.yaml:13: entrypoints[0].rules[1]: a request may match \"b\" as well as \"a\", and neither "
+      "is narrower than the other";
+  constexpr std::string_view kTenant = "{headers: [{name: x-tenant, value: A}]}";
+  EXPECT_EQ(errors_of(kTenant, "{headers: [{name: x-plan, value: gold}]}"), ambiguous);
+  EXPECT_EQ(errors_of("", ""), ambiguous);
+  EXPECT_EQ(errors_of(kTenant, kTenant), ambiguous);
+  EXPECT_EQ(errors_of("{path: {type: path_prefix, value: /v1}}", kTenant), ambiguous);
+  EXPECT_EQ(errors_of(kTenant, "{headers: [{name: X-Tenant, value: B}]}"), "accepted");
+  EXPECT_EQ(errors_of("{path: {value: /v1/messages}}", "{path: {value: /v1/responses}}"),
+            "accepted");
+  EXPECT_EQ(errors_of("{path: {type: path_prefix, value: /v1}}",
+                      "{path: {type: exact, value: /v1/responses}}"),
+            "accepted");
+  EXPECT_EQ(errors_of("{path: {type: path_prefix, value: /v1}}", "{path: {value: /v1}}"),
+            "accepted");
+}
+
+TEST(EntrypointRules, mistakes_are_errors) {
+  const auto errors_of = [](std::string_view keys) {
+    return newer_errors(with_entrypoint(fmt::format("    {}\n", keys)));
+  };
+  EXPECT_EQ(errors_of("rules: [{name: r, recipe: premum}]"),
+            "f.yaml:11: entrypoints[0].rules[0].recipe: unknown recipe \"premum\"; did you mean "
+            "\"premium\"?");
+  EXPECT_EQ(errors_of("rules: [{name: r, recipe: premium}]\n    recipe: batch"),
+            "f.yaml:10: entrypoints[0].recipe: expected either recipe or rules, found both");
+  EXPECT_EQ(errors_of("rules: []"),
+            "f.yaml:10: entrypoints[0].recipe: missing; expected a string, or rules instead");
+  EXPECT_EQ(errors_of("rules: [{recipe: premium}]"),
+            "f.yaml:11: entrypoints[0].rules[0].name: missing; expected a string");
+  EXPECT_EQ(errors_of("rules: [{name: r, recipe: premium, matches: [{path: {value: v1}}]}]"),
+            "f.yaml:11: entrypoints[0].rules[0].matches[0].path.value: expected a path that begins "
+            "with \"/\", without query and fragment, found \"v1\"");
+  EXPECT_EQ(errors_of("rules: [{name: r, recipe: premium, matches: [{path: {type: regex, value: "
+                      "/v1}}]}]"),
+            "f.yaml:11: entrypoints[0].rules[0].matches[0].path.type: expected one of exact, "
+            "path_prefix, found \"regex\"");
+  EXPECT_EQ(errors_of("rules: [{name: r, recipe: premium, matches: [{headers: [{name: x-a, value: "
+                      "'1'}, {name: X-A, value: '2'}]}]}]"),
+            "f.yaml:11: entrypoints[0].rules[0].matches[0].headers[1]: the header \"X-A\" is "
+            "required twice");
+}
+
+}  // namespace
+}  // namespace signalbox::config
