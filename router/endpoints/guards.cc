@@ -56,16 +56,22 @@ http::Task<Result<routing::Plan>> judge(RequestScope& scope, const ParsedRequest
 }
 
 http::Task<> send_blocked(const RequestScope& scope, const ParsedRequest& chat,
-                          const routing::Plan& plan) {
+                          routing::Plan plan) {
   if (plan.path == routing::Plan::Path::kBlocked) {
     co_await gateway::send_planned(scope, chat, plan);
     co_return;
   }
   // The answer of a decision is neither an image nor a sound.
-  http::Headers fields = gateway::decision_headers(scope, plan);
   std::string_view why = "a decision has another model for the request, which only chats get";
   if (!plan.masks.empty()) why = "the request would have to be masked, which only chats are";
-  if (plan.path == routing::Plan::Path::kFastResponse) why = plan.message;
+  if (plan.path == routing::Plan::Path::kFastResponse) {
+    why = plan.message;
+  } else {
+    scope.record.refused();
+    plan.path = routing::Plan::Path::kBlocked;
+    plan.model = nullptr;
+  }
+  http::Headers fields = gateway::decision_headers(scope, plan);
   co_await http::send_refusal(scope.exchange.reply, std::move(fields), kBlockedStatus, why,
                               kBlockedCode);
 }
@@ -105,7 +111,7 @@ http::Task<std::optional<routing::Plan>> pass_guards(RequestScope& scope, const 
   }
   if (plan->path == routing::Plan::Path::kUpstream && plan->masks.empty() && plan->model == &model)
     co_return *std::move(plan);
-  co_await send_blocked(scope, chat, *plan);
+  co_await send_blocked(scope, chat, *std::move(plan));
   co_return std::nullopt;
 }
 

@@ -104,7 +104,7 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
     co_await send_planned(scope, *request, *refused);
     co_return;
   }
-  if (const auto why = find_forbidden(scope, evaluation.recipe(), request->chat.model)) {
+  if (const auto why = find_forbidden(scope, evaluation.requested_recipe(), request->chat.model)) {
     co_await send_forbidden(scope, *why);
     co_return;
   }

@@ -216,6 +216,13 @@ void RequestRecord::forbidden() {
   account_.error = "forbidden";
 }
 
+void RequestRecord::refused() {
+  forbidden();
+  account_.response_path = routing::path_name(routing::Plan::Path::kBlocked);
+  account_.model.clear();
+  model_ = nullptr;
+}
+
 void RequestRecord::over_budget() {
   account_.error = "budget_exceeded";
   account_.response_path = routing::kLimitedPath;

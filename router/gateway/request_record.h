@@ -55,6 +55,8 @@ class RequestRecord {
   void refuse_nameless();
   /// Records that the client's key does not allow the request.
   void forbidden();
+  /// Records that the request is refused, although its plan has a model for it.
+  void refused();
   /// Records that a budget of the client is spent.
   void over_budget();
   /// Records that the request is refused by a rate limit.

@@ -518,6 +518,10 @@ std::string_view Evaluation::recipe() const {
   return state_->is_bypassed() ? std::string_view{} : state_->program.recipe();
 }
 
+std::string_view Evaluation::requested_recipe() const {
+  return state_->bypass.bypassed ? std::string_view{} : state_->program.recipe();
+}
+
 std::optional<Plan> Evaluation::refuse_stranger() const {
   return state_->refuse_stranger();
 }

@@ -109,9 +109,9 @@ class Planner {
   std::optional<Plan> refuse_stranger(const signals::Inputs& inputs) const;
 
   /// If models have failed already, the plan uses another one: first the other models of the
-  /// decision, then the fallback_models of the failed ones. Errors: kUpstream if none is left;
-  /// kInvalid if the card of every model shows that it cannot serve the request, or if the client
-  /// named an algorithm and no decision with it matches;
+  /// decision, then the fallback_models of the failed ones, unless the decision has an action.
+  /// Errors: kUpstream if none is left; kInvalid if the card of every model shows that it cannot
+  /// serve the request, or if the client named an algorithm and no decision with it matches;
   /// kNotFound if the client names an unknown model; kUnsupported if the decision needs a plugin
   /// that is not built; kOverloaded if its algorithm finds every model out of bounds.
   Result<Plan> plan(const PlanInputs& inputs) const;
@@ -171,7 +171,8 @@ class Planner {
   Result<void> mask(const config::PiiMaskPlugin& plugin, signals::Inputs& inputs,
                     ModelResults& results) const;
   Candidates voice(const PlanTarget& target, std::string_view name) const;
-  bool remove_failed(std::span<const std::string_view> failed, Candidates& candidates) const;
+  bool remove_failed(std::span<const std::string_view> failed, const config::Decision* decision,
+                     Candidates& candidates) const;
   static void remove_forbidden(std::span<const std::string> allowed, Candidates& candidates,
                                Plan& plan);
   void remove_restricted(const ModelResults& results, Candidates& candidates, Plan& plan) const;

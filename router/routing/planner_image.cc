@@ -112,7 +112,7 @@ void Planner::add_writers(const PlanInputs& inputs, Candidates candidates, Plan&
   std::vector<const config::Model*> all{plan.model};
   for (;;) {
     const std::vector<std::string_view> failed = names_of(all);
-    remove_failed(failed, candidates);
+    remove_failed(failed, inputs.target.decision, candidates);
     Plan unused;
     remove_forbidden(inputs.conditions.allowed, candidates, unused);
     if (candidates.empty()) break;

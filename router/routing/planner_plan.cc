@@ -118,15 +118,16 @@ std::string joined(const std::vector<std::string>& names) {
 }  // namespace
 
 // Removes the models that have failed. If none is left, the candidates become the fallbacks that
-// the file names. Returns true for fallbacks: no selector knows them, so they are tried in the
-// order of the file.
+// the file names, except after an action: it names every model that may get the request. Returns
+// true for fallbacks: no selector knows them, so they are tried in the order of the file.
 bool Planner::remove_failed(std::span<const std::string_view> failed,
-                            Candidates& candidates) const {
+                            const config::Decision* decision, Candidates& candidates) const {
   const auto has_failed = [failed](std::string_view name) {
     return std::find(failed.begin(), failed.end(), name) != failed.end();
   };
   std::erase_if(candidates, [&](const auto& each) { return has_failed(each.model->name); });
-  if (!candidates.empty()) return false;
+  const bool acts = decision != nullptr && !decision->action.destination.empty();
+  if (acts || !candidates.empty()) return false;
   for (const std::string_view name : failed) {
     const config::Model* model = config_.providers.find(name);
     if (model == nullptr || !model->reliability) continue;
@@ -395,7 +396,7 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   Candidates painters = begin_image(inputs, left, plan);
   bool is_fallback = false;
   if (const auto failed = inputs.conditions.failed; !failed.empty()) {
-    is_fallback = remove_failed(failed, left);
+    is_fallback = remove_failed(failed, inputs.target.decision, left);
     plan.instead_of.assign(failed.begin(), failed.end());
     if (left.empty()) return fail(Code::kUpstream, "there is no other model to try");
   }

@@ -11,17 +11,21 @@ namespace signalbox::routing {
 namespace {
 
 // A name of global.integrations.looper stands for the routing at the top with only the decisions of
-// that algorithm.
+// that algorithm, and those that bind requests which name a model.
 void add_direct_names(config::Config& config) {
   const config::Looper& looper = config.looper;
   const auto add = [&config](const std::vector<std::string>& names, std::string_view algorithm) {
+    const auto has_algorithm = [algorithm](const config::Decision& decision) {
+      return decision.algorithm.type == algorithm;
+    };
+    if (names.empty() || std::ranges::none_of(config.routing.decisions, has_algorithm)) return;
     config::Recipe recipe;
     recipe.name = fmt::format("{}{}", config::kDirectRecipe, algorithm);
     recipe.routing = config.routing;
-    std::erase_if(recipe.routing.decisions, [algorithm](const config::Decision& decision) {
-      return decision.algorithm.type != algorithm;
+    std::erase_if(recipe.routing.decisions, [&](const config::Decision& decision) {
+      const bool binds = config.router.guards_named_models && config::binds_named_models(decision);
+      return !binds && !has_algorithm(decision);
     });
-    if (names.empty() || recipe.routing.decisions.empty()) return;
     config.entrypoints.push_back({names, recipe.name, {}});
     config.recipes.push_back(std::move(recipe));
   };

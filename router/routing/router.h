@@ -91,6 +91,9 @@ class Evaluation {
   Timings timings() const;
   /// The name of the routing that decides; "" if the client named a model.
   std::string_view recipe() const;
+  /// The routing that the client's model name selects; "" if it is the name of a model, whatever is
+  /// decided.
+  std::string_view requested_recipe() const;
 
   /// Signals, rules and decisions: which matched, which did not, and which were never needed.
   std::string explain_json() const;   // {"signals":{...},"trace":[...]}

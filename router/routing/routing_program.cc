@@ -52,9 +52,10 @@ std::string_view consequence(const config::Routing& routing, std::string_view ty
     return "requests whose rules with on_unknown: fail_request need them get 503, and other "
            "conditions on them do not match";
   const bool guards = (type == "jailbreak" || type == "pii" || type == "safety") &&
-                      std::ranges::any_of(routing.decisions, config::is_guard);
+                      std::ranges::any_of(routing.decisions, config::binds_named_models);
   if (guards)
-    return "conditions on them do not match, nor does NOT of them, so that they refuse no request";
+    return "conditions on them do not match, nor does NOT of them, so that no guard refuses or "
+           "routes a request by them";
   return "conditions on them do not match, nor does NOT of them";
 }
 

@@ -2,9 +2,11 @@
 // rules of entrypoints, which choose a recipe by the path and the headers of a request.
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 
 import { Daemon } from "./daemon.mjs";
+import { until } from "./until.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 
 const models = ["small", "safe", "large"];
@@ -56,6 +58,26 @@ async function send(model, content, headers = {}, path = "/v1/chat/completions")
   return { status: answer.status, text, said: /I am (\w+)/.exec(text)?.[1], decision: answer.headers.get("x-vsr-selected-decision") };
 }
 
+// Two keys for the same model; one of them also names a recipe.
+const hash = (secret) => `sha256:${createHash("sha256").update(secret).digest("hex")}`;
+const fileOfKeys = (port, management) => `
+version: v0.3
+listeners: [{name: http, address: 127.0.0.1, port: ${port}}]
+providers:
+  defaults: {default_model: small}
+  models: [{name: small, backend_refs: [{type: echo}]}, {name: large, backend_refs: [{type: echo}]}]
+routing:
+  decisions: [{name: all, action: {type: route, destination: small}}]
+recipes: [{name: premium, routing: {decisions: [{name: premium, modelRefs: [{model: small}]}]}}]
+entrypoints: [{model_names: [assistant], recipe: premium}]
+global:
+  services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
+  access:
+    keys:
+      - {name: plain, hash: "${hash("plain")}", models: [small]}
+      - {name: bound, hash: "${hash("bound")}", models: [small], recipes: [premium]}
+`;
+
 test("an action sends a request to its model, whatever model the client names", async () => {
   for (const model of ["auto", "small", "large"]) {
     const answer = await send(model, "The launchcode is 7.");
@@ -70,6 +92,37 @@ test("a request that the action's model cannot answer reaches no other one", asy
   const answer = await send("large", `The launchcode is 7. ${"And so on. ".repeat(400)}`);
   assert.equal(answer.status, 400, answer.text);
   assert.match(answer.text, /no model of the request's route can serve it/);
+});
+
+test("an image that an action keeps from its model reaches no model", async () => {
+  const body = JSON.stringify({ model: "large", prompt: "Draw the launchcode." });
+  const answer = await fetch(`${daemon.url}/v1/images/generations`, { method: "POST", headers: { "content-type": "application/json" }, body });
+  assert.equal(answer.status, 403, await answer.text());
+  assert.equal(answer.headers.get("x-vsr-response-path"), "blocked");
+  assert.equal(answer.headers.get("x-vsr-selected-model"), null);
+  const id = answer.headers.get("x-request-id");
+  const line = await until(() => daemon.log.split("\n").slice(0, -1).find((each) => each.includes(`"request_id":"${id}"`)));
+  const { response_path, selected_model, error } = JSON.parse(line);
+  assert.deepEqual({ response_path, selected_model, error }, { response_path: "blocked", selected_model: undefined, error: "forbidden" });
+});
+
+test("a key is checked by the name in the request, whatever the action", async () => {
+  const keyed = await Daemon.start(fileOfKeys);
+  const statusOf = async (key, model) => {
+    const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello." }] });
+    const answer = await fetch(`${keyed.url}/v1/chat/completions`, { method: "POST", headers: { "content-type": "application/json", authorization: `Bearer ${key}` }, body });
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  try {
+    assert.equal(await statusOf("plain", "small"), 200);
+    assert.equal(await statusOf("plain", "large"), 403);
+    assert.equal(await statusOf("bound", "small"), 200);
+    assert.equal(await statusOf("bound", "assistant"), 200);
+    assert.equal(await statusOf("bound", "auto"), 403);
+  } finally {
+    await keyed.stop();
+  }
 });
 
 test("the narrowest rule of an entrypoint chooses the recipe", async () => {

@@ -49,10 +49,11 @@ global: {{model_catalog: {{system: {{prompt_guard: models/guard}}}}}}
   const std::string start =
       "test.yaml: jailbreak signals are unavailable (j): there is no model at models/guard; ";
   const std::string end = ", and projections count them as not matching";
-  EXPECT_EQ(notice("", kRefuse), start +
-                                     "conditions on them do not match, nor does NOT of them, so "
-                                     "that they refuse no request" +
-                                     end);
+  const std::string nothing =
+      "conditions on them do not match, nor does NOT of them, so that no guard refuses or routes a "
+      "request by them";
+  EXPECT_EQ(notice("", kRefuse), start + nothing + end);
+  EXPECT_EQ(notice("", ", action: {type: route, destination: m}"), start + nothing + end);
   EXPECT_EQ(notice("", ""), start + "conditions on them do not match, nor does NOT of them" + end);
   EXPECT_EQ(notice(", on_error: match", kRefuse),
             start +

@@ -32,8 +32,8 @@ struct Outcome {
 };
 
 /// The decisions that may win: all, or only those that concern requests which name their model. A
-/// guard refuses such a request (its plugin is fast_response) because of an attack or personal
-/// data, and a decision with an action sends it to another model.
+/// guard refuses such a request (its plugin is fast_response) because of an attack, risky content
+/// or personal data, and a decision with an action sends it to another model.
 enum class Among : uint8_t { kAll, kGuards };
 
 /// The compiled decisions of a configuration. Among those that match, the lowest tier wins, then
