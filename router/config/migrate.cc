@@ -290,6 +290,10 @@ class Assignments {
       const yaml::Node* assignments = entrypoint.find("assignments");
       if (assignments == nullptr || assignments->kind != yaml::Kind::kMapping) continue;
       reader_.at_key(fmt::format("entrypoints[{}].assignments", i), [&] {
+        if (entrypoint.find("recipe") == nullptr)
+          return reader_.error(assignments->line,
+                               "expected recipe beside it, which has the decisions; rules have no "
+                               "assignments");
         write_into(decisions_of(tree::scalar(entrypoint, "recipe")), *assignments);
       });
     }

@@ -296,7 +296,7 @@ constexpr Key kCompressionKeys[] = {
           "Length of a shortened text, in tokens. 0: no text is shortened. Default: 512."),
     count(FIELD(PromptCompression, min_length), "Texts of fewer bytes are never shortened."),
     texts(FIELD(PromptCompression, skip_signals),
-          "Types of signals that read the whole text; jailbreak and pii always do."),
+          "Types of signals that read the whole text; jailbreak, safety and pii always do."),
     positive(FIELD(PromptCompression, textrank_weight),
              "Weight of sentences that resemble many others."),
     positive(FIELD(PromptCompression, position_weight), "Weight of the beginning and the end."),

@@ -20,7 +20,6 @@ struct BackendText {
   std::string endpoint;
   std::string base_url;
   bool https = false;
-  bool forwards_authorization = false;
 };
 
 void check_known_type(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
@@ -83,7 +82,7 @@ void set_address(Reader& reader, const yaml::Node& node, BackendText& out) {
 
 void check_backend(Reader& reader, const yaml::Node& node, BackendText& out) {
   set_provider(node, out);
-  if (out.forwards_authorization) {
+  if (out.ref.forwards_authorization) {
     out.ref.api_key.clear();
     out.ref.api_key_env.clear();
   }
@@ -127,9 +126,9 @@ constexpr Key kBackendKeys[] = {
          "Header that carries the API key. Default: `Authorization`."),
     string(FIELD_AS("auth_prefix", BackendText, ref.auth_prefix),
            "Word in front of the API key. Default: `Bearer`."),
-    boolean(FIELD_AS("forward_authorization_header", BackendText, forwards_authorization),
-            "Send the client's own key in place of the backend's, unless the client's is for "
-            "`global.access`."),
+    boolean(FIELD_AS("forward_authorization_header", BackendText, ref.forwards_authorization),
+            "Send the client's own key in place of the backend's. An error if `global.access` has "
+            "keys or tokens, because no server gets these."),
     string(FIELD_AS("provider", BackendText, ref.provider),
            "Provider, whose address is used if the file has none: `openai`, `anthropic`, "
            "`gemini`, `mistral`, `deepseek`, `xai`, `openrouter`, `groq`, `together`, `moonshot`, "

@@ -31,6 +31,7 @@ struct BackendRef {
   std::string api_key;      // used if that is not set
   std::string auth_header = "Authorization";
   std::string auth_prefix = "Bearer";
+  bool forwards_authorization = false;  // the client's key goes to the server; there is no api_key
   std::map<std::string, std::string> extra_headers;
   std::string api_version;  // for ?api-version=; "": not sent
   std::string chat_path;    // whole path, instead of path_prefix and /v1/chat/completions

@@ -311,6 +311,27 @@ void check_backends(Reader& reader, const yaml::Node& root, Config& config) {
   }
 }
 
+// No server gets a key of `global.access`, so the backend would get no key at all.
+void refuse_forwarded_keys(Reader& reader, const yaml::Node& root, const Config& config) {
+  if (!config.access.requires_key()) return;
+  for (size_t i = 0; i < config.providers.models.size(); ++i) {
+    const std::vector<BackendRef>& refs = config.providers.models[i].backend_refs;
+    for (size_t j = 0; j < refs.size(); ++j) {
+      if (!refs[j].forwards_authorization) continue;
+      const yaml::Node& model = find_path(root, "providers.models")->items[i];
+      const yaml::Node& backend = model.find("backend_refs")->items[j];
+      reader.at_key(
+          fmt::format("providers.models[{}].backend_refs[{}].forward_authorization_header", i, j),
+          [&] {
+            reader.error(backend.find("forward_authorization_header")->line,
+                         "the server would get no key, because the clients' keys and tokens are "
+                         "those of global.access; expected api_key_env or api_key without this "
+                         "key");
+          });
+    }
+  }
+}
+
 void note_unrecorded_texts(Reader& reader, const yaml::Node& root, const Config& config) {
   if (config.router_replay.capture_personal_data) return;
   constexpr std::string_view kPath = "global.services.router_replay.capture_personal_data";
@@ -349,6 +370,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
                   [&] { reader.notice(node.line, "missing; the file is read as v0.3"); });
   name_image_servers(config);
   check_backends(reader, node, config);
+  refuse_forwarded_keys(reader, node, config);
   adopt_cards(config);
   apply_bindings(reader, config);
   move_management(reader, node, config);

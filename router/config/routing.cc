@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <span>
 
 #include "base/counted.h"
@@ -390,49 +391,75 @@ void note_mixed_tiers(Reader& reader, const Routing& routing) {
   });
 }
 
-bool reads_unbuilt(const Rule& rule, const Routing& routing) {
-  if (is_unbuilt_signal(rule.type)) return true;
-  if (rule.type == "projection") {
-    return std::ranges::any_of(routing.projections.scores, [](const Score& score) {
-      return std::ranges::any_of(score.inputs, is_unbuilt_signal, &ScoreInput::type);
-    });
-  }
+// The names of the scores that read a signal of a type that is not built, also through other
+// scores, and of the outputs of these scores.
+std::set<std::string_view> unbuilt_projections(const Projections& projections) {
+  std::set<std::string_view> out;
+  const auto is_unbuilt = [&](const ScoreInput& input) {
+    return is_unbuilt_signal(input.type) ||
+           (input.type == "projection" && out.contains(input.name));
+  };
+  size_t before = 0;
+  do {
+    before = out.size();
+    for (const Score& score : projections.scores) {
+      if (std::ranges::any_of(score.inputs, is_unbuilt)) out.insert(score.name);
+    }
+    for (const Mapping& mapping : projections.mappings) {
+      if (!out.contains(mapping.source)) continue;
+      for (const Mapping::Output& output : mapping.outputs) out.insert(output.name);
+    }
+  } while (out.size() > before);
+  return out;
+}
+
+bool reads_unbuilt(const Rule& rule, const std::set<std::string_view>& projections) {
+  if (rule.op == Rule::Operator::kLeaf)
+    return is_unbuilt_signal(rule.type) ||
+           (rule.type == "projection" && projections.contains(rule.name));
   return std::ranges::any_of(rule.conditions,
-                             [&](const Rule& each) { return reads_unbuilt(each, routing); });
+                             [&](const Rule& each) { return reads_unbuilt(each, projections); });
+}
+
+// The effect for which a file may rely on a decision, as a verb; "" if there is none.
+std::string_view protection_of(const Decision& decision) {
+  if (decision.fast_response || binds_named_models(decision)) return verb_of(decision);
+  if (decision.pii_mask && decision.pii_mask->enabled) return "mask";
+  const Emit::Retention* retention = retention_of(decision);
+  return retention != nullptr && retention->drop == true ? "drop" : "";
 }
 
 // Such a decision would let pass what it is to keep away.
 void refuse_unbuilt_guards(Reader& reader, const Routing& routing) {
+  const std::set<std::string_view> projections = unbuilt_projections(routing.projections);
   for (size_t i = 0; i < routing.decisions.size(); ++i) {
     const Decision& guard = routing.decisions[i];
-    const bool keeps_away = guard.fast_response || binds_named_models(guard);
-    if (!keeps_away || guard.rules.must_be_known() || !reads_unbuilt(guard.rules, routing))
+    const std::string_view verb = protection_of(guard);
+    if (verb.empty() || guard.rules.must_be_known() || !reads_unbuilt(guard.rules, projections))
       continue;
     reader.at_key(fmt::format("decisions[{}].rules", i), [&] {
       reader.error(
           guard.line,
           fmt::format("the decision \"{}\" would {} nothing, because a signal of its rules "
                       "is of a type that is not built",
-                      guard.name, verb_of(guard)));
+                      guard.name, verb));
     });
   }
 }
 
 // A model that the file switches off is not an error, and its guards match nothing.
-void note_guards_without_model(Reader& reader, const Routing& routing) {
-  if (reader.config.modules.prompt_guard.enabled) return;
-  for (const JailbreakSignal& signal : routing.jailbreak) {
+void note_guards_without_model(Reader& reader, const Routing& routing, std::string_view type,
+                               const std::vector<JailbreakSignal>& all, std::string_view module) {
+  for (const JailbreakSignal& signal : all) {
     if (signal.method != JailbreakSignal::Method::kClassifier) continue;
     for (size_t i = 0; i < routing.decisions.size(); ++i) {
       const Decision& guard = routing.decisions[i];
-      if (!binds_named_models(guard) || !reads_signal(guard.rules, "jailbreak", signal.name))
-        continue;
+      if (!binds_named_models(guard) || !reads_signal(guard.rules, type, signal.name)) continue;
       reader.at_key(fmt::format("decisions[{}]", i), [&] {
         reader.notice(guard.line,
-                      fmt::format("the guard \"{}\" {}s nothing by the jailbreak signal \"{}\", "
-                                  "because global.model_catalog.modules.prompt_guard.enabled is "
-                                  "false",
-                                  guard.name, verb_of(guard), signal.name));
+                      fmt::format("the guard \"{}\" {}s nothing by the {} signal \"{}\", because "
+                                  "global.model_catalog.modules.{}.enabled is false",
+                                  guard.name, verb_of(guard), type, signal.name, module));
       });
     }
   }
@@ -469,7 +496,11 @@ void read_routing(Reader& reader, const yaml::Node& node, Routing& out) {
   note_mixed_tiers(reader, out);
   refuse_unbuilt_guards(reader, out);
   note_outranked_guards(reader, out);
-  note_guards_without_model(reader, out);
+  const Modules& modules = reader.config.modules;
+  if (!modules.prompt_guard.enabled)
+    note_guards_without_model(reader, out, "jailbreak", out.jailbreak, "prompt_guard");
+  if (!modules.safety.enabled)
+    note_guards_without_model(reader, out, "safety", out.safety, "safety.safety");
 }
 
 void check_recipes(Reader& reader, const yaml::Node& node, const Config& config) {

@@ -391,12 +391,13 @@ class Factory {
 
   // Conditions on types that are not built find their signals here, which never have a value.
   void unbuilt() {
-    std::map<std::string, std::vector<std::string>> names;
+    std::map<std::string, std::set<std::string>> names;
     for (auto& [type, name] : models::find_conditions(routing_)) {
-      if (config::is_unbuilt_signal(type)) names[type].push_back(std::move(name));
+      if (config::is_unbuilt_signal(type)) names[type].insert(std::move(name));
     }
-    for (auto& [type, list] : names)
-      types_.push_back(unavailable_signals(type, std::move(list), "this type is not built"));
+    for (const auto& [type, all] : names)
+      types_.push_back(
+          unavailable_signals(type, {all.begin(), all.end()}, "this type is not built"));
   }
 
   Result<void> pii() {

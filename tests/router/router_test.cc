@@ -338,6 +338,27 @@ TEST(Router, the_model_name_selects_the_routing) {
   EXPECT_EQ((*router)->notices()[0].substr(0, 43), "test.yaml: recipe second: jailbreak signals");
 }
 
+TEST(Router, a_signal_that_is_not_built_is_named_once) {
+  auto loaded = config::parse(R"(version: v0.3
+providers: {models: [{name: m, backend_refs: [{type: echo}]}]}
+routing:
+  decisions:
+    - name: d
+      rules:
+        operator: OR
+        conditions: [{type: session, name: s}, {type: session, name: t}, {type: session, name: s}]
+)",
+                              "test.yaml");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const auto router = Router::create(std::move(loaded->config), {});
+  ASSERT_TRUE(router) << router.error().message;
+  ASSERT_EQ((*router)->notices().size(), 1u);
+  EXPECT_TRUE(
+      (*router)->notices()[0].starts_with("test.yaml: session signals are unavailable "
+                                          "(s, t): this type is not built; "))
+      << (*router)->notices()[0];
+}
+
 TEST(Router, embedding_signals_are_unavailable_without_an_embedder) {
   auto loaded = config::parse(kConfig, "test.yaml");
   const auto router = Router::create(std::move(loaded->config), {});

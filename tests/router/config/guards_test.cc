@@ -1,5 +1,5 @@
-// The notices of decisions that refuse requests and cannot: another decision wins, or their model
-// is switched off.
+// The notices of decisions that refuse or route requests and cannot: another decision wins, or
+// their model is switched off.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -175,6 +175,34 @@ global: {{model_catalog: {{modules: {{prompt_guard: {{enabled: {}}}}}}}}}
             "signal \"attack\", because global.model_catalog.modules.prompt_guard.enabled is "
             "false\n");
   EXPECT_EQ(notices("method: contrastive, jailbreak_patterns: [x]", "false"), "");
+}
+
+TEST(Guards, a_decision_on_safety_whose_model_is_switched_off_gives_a_notice) {
+  const auto notices = [](std::string_view effect, std::string_view enabled) {
+    return notices_for(fmt::format(R"(version: v0.3
+providers:
+  defaults: {{default_model: a}}
+  models: [{{name: a, backend_refs: [{{name: e, type: echo}}]}}]
+routing:
+  signals: {{safety: [{{name: risk}}]}}
+  decisions:
+    - {{name: contain, rules: {{type: safety, name: risk}}, {}}}
+global: {{model_catalog: {{modules: {{safety: {{safety: {{enabled: {}}}}}}}}}}}
+)",
+                                   effect, enabled));
+  };
+  constexpr std::string_view kRefuses =
+      "plugins: [{type: fast_response, configuration: {message: no}}]";
+  constexpr std::string_view kRoutes = "action: {type: route, destination: a}";
+  const auto notice = [](std::string_view verb) {
+    return fmt::format(
+        "f.yaml:8: routing.decisions[0]: the guard \"contain\" {} nothing by the safety signal "
+        "\"risk\", because global.model_catalog.modules.safety.safety.enabled is false\n",
+        verb);
+  };
+  EXPECT_EQ(notices(kRefuses, "true"), "");
+  EXPECT_EQ(notices(kRefuses, "false"), notice("refuses"));
+  EXPECT_EQ(notices(kRoutes, "false"), notice("routes"));
 }
 
 }  // namespace

@@ -98,12 +98,45 @@ TEST(UnbuiltSignals, no_decision_that_keeps_requests_away_may_depend_on_one) {
     - {name: d, rules: {type: projection, name: high}, plugins: [{type: fast_response, configuration: {message: No.}}]}
 )");
   EXPECT_NE(derived.find("would refuse nothing"), std::string::npos) << derived;
+  constexpr std::string_view kMasks =
+      ", plugins: [{type: pii_mask, configuration: {enabled: true}}]";
+  constexpr std::string_view kDrops = ", emits: [{kind: retention, retention: {drop: true}}]";
+  EXPECT_EQ(newer_errors(with_rules(kRules, kMasks)), fmt::format(fmt::runtime(why), "mask"));
+  EXPECT_EQ(newer_errors(with_rules(kRules, kDrops)), fmt::format(fmt::runtime(why), "drop"));
+  EXPECT_EQ(newer_errors(with_rules(
+                kRules, ", plugins: [{type: pii_mask, configuration: {enabled: false}}]")),
+            "accepted");
   EXPECT_EQ(
       newer_errors(with_rules(
           "{operator: AND, on_unknown: fail_request, conditions: [{type: decision, name: k}]}",
           kRefuses)),
       "accepted")
       << "its requests get 503";
+}
+
+TEST(UnbuiltSignals, a_guard_on_another_projection_is_accepted) {
+  const auto errors_of = [](std::string_view output) {
+    return newer_errors(fmt::format(R"({}routing:
+  signals: {{keywords: [{{name: k, keywords: [secret]}}]}}
+  projections:
+    scores:
+      - {{name: third, inputs: [{{type: projection, name: second}}]}}
+      - {{name: second, inputs: [{{type: projection, name: turns}}]}}
+      - {{name: first, inputs: [{{type: session, name: s}}]}}
+      - {{name: other, inputs: [{{type: keyword, name: k}}]}}
+    mappings:
+      - {{name: a, source: first, method: threshold_bands, outputs: [{{name: turns, gte: 0.5}}]}}
+      - {{name: b, source: third, method: threshold_bands, outputs: [{{name: long, gte: 0.5}}]}}
+      - {{name: c, source: other, method: threshold_bands, outputs: [{{name: secret, gte: 0.5}}]}}
+  decisions:
+    - {{name: d, rules: {{type: projection, name: {}}}, plugins: [{{type: fast_response, configuration: {{message: No.}}}}]}}
+)",
+                                    kTwoModels, output));
+  };
+  EXPECT_EQ(errors_of("secret"), "accepted");
+  EXPECT_NE(errors_of("turns").find("would refuse nothing"), std::string::npos);
+  EXPECT_NE(errors_of("long").find("would refuse nothing"), std::string::npos)
+      << "through other scores";
 }
 
 TEST(Algorithms, older_ones_are_read_as_static_with_a_notice) {
@@ -181,6 +214,19 @@ providers:
   models: [{name: m, backend_refs: [{endpoint: "127.0.0.1:1", api_key: k, forward_authorization_header: true}]}]
 )");
   EXPECT_EQ(config.providers.models.at(0).backend_refs.at(0).api_key, "");
+}
+
+TEST(Backends, a_key_of_the_router_is_no_key_to_forward) {
+  EXPECT_EQ(newer_errors(R"(version: v0.3
+providers:
+  models:
+    - name: m
+      backend_refs: [{endpoint: "127.0.0.1:1", api_key: k, forward_authorization_header: true}]
+global: {access: {keys_file: keys.json}}
+)"),
+            "f.yaml:5: providers.models[0].backend_refs[0].forward_authorization_header: the "
+            "server would get no key, because the clients' keys and tokens are those of "
+            "global.access; expected api_key_env or api_key without this key");
 }
 
 TEST(Tiers, a_file_with_some_gets_a_notice) {
@@ -302,6 +348,11 @@ TEST(EntrypointRules, mistakes_are_errors) {
             "\"premium\"?");
   EXPECT_EQ(errors_of("rules: [{name: r, recipe: premium}]\n    recipe: batch"),
             "f.yaml:10: entrypoints[0].recipe: expected either recipe or rules, found both");
+  EXPECT_EQ(
+      errors_of("rules: [{name: r, recipe: premium}]\n    assignments: {d: {models: [{model: "
+                "small}]}}"),
+      "f.yaml:12: entrypoints[0].assignments: expected recipe beside it, which has the decisions; "
+      "rules have no assignments");
   EXPECT_EQ(errors_of("rules: []"),
             "f.yaml:10: entrypoints[0].recipe: missing; expected a string, or rules instead");
   EXPECT_EQ(errors_of("rules: [{recipe: premium}]"),
