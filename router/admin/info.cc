@@ -18,8 +18,8 @@ namespace {
 
 using serving::ServingState;
 
-constexpr std::string_view kTypes[] = {"domain",        "pii",      "jailbreak", "fact_check",
-                                       "user_feedback", "modality", "nli"};
+constexpr std::string_view kTypes[] = {"domain",     "pii",           "jailbreak", "safety",
+                                       "fact_check", "user_feedback", "modality",  "nli"};
 
 std::string memory_used() {
   std::ifstream statm("/proc/self/statm");
@@ -181,6 +181,7 @@ AdminReply classifier(const http::Request&, const serving::ServingState& state) 
       {"domain", &modules.classifier.domain},
       {"pii", &modules.classifier.pii},
       {"jailbreak", &modules.prompt_guard},
+      {"safety", &modules.safety},
       {"fact_check", &modules.hallucination_mitigation.fact_check},
       {"user_feedback", &modules.feedback_detector},
   };

@@ -168,8 +168,8 @@ SignalTypeResult jailbreak_signals(const std::vector<config::JailbreakSignal>& s
                                    const config::ClassifierModel& guard, ModelChoice classifier,
                                    const engine::TextEmbedder* embedder);
 
-/// The highest sum of the probabilities of the module's positive_labels in the windows of a text;
-/// matches from the threshold (the signal's, else the module's, else 0.5) up.
+/// The highest probability of the class `unsafe` in the windows of a text; matches from the
+/// threshold (the signal's, else the module's, else 0.5) up.
 std::unique_ptr<const SignalType> safety_signals(
     const std::vector<config::JailbreakSignal>& signals, const config::ClassifierModel& module,
     ModelChoice classifier);
