@@ -380,7 +380,7 @@ class Factory {
                   choose_classifier(models::classifier_directory(config_, "safety"),
                                     engine::HeadKind::kSequence, module.mapping_path));
     if (models_.refuses_useless && choice.model != nullptr &&
-        find_unsafe_labels(choice.labels).empty() && models::asks_for(routing_, "safety"))
+        find_unsafe_labels(choice.labels).empty() && models::uses_type(routing_, "safety"))
       return fail(Code::kInvalid,
                   "{}: global.model_catalog.system.safety: {}, but decisions depend on it; its "
                   "labels are {}",
