@@ -540,6 +540,11 @@ TEST_F(Embeddings, a_sentence_transformers_directory_sets_pooling_and_length) {
   EXPECT_EQ(model->encode(text_)->size(), 6u);
   const auto states = random_.reference(model->encode(text_).value()).hidden;
   expect_direction(states, embed(*model, {}));
+  // The folder of the encoder does not exist, because its files were moved beside modules.json.
+  write(random_, "modules.json",
+        R"([{"idx":0,"path":"0_Transformer","type":"sentence_transformers.models.Transformer"},)"
+        R"({"idx":1,"path":"1_Pooling","type":"sentence_transformers.models.Pooling"}])");
+  expect_direction(states, embed(*open(random_), {}));
   const std::filesystem::path limit = random_.directory() / "sentence_bert_config.json";
   std::filesystem::rename(limit, random_.directory() / "sentence_xlm-roberta_config.json");
   EXPECT_EQ(open(random_)->tokens_max(), 6);
