@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "engine/engine.h"
+#include "engine/prompts.h"
 #include "tests/engine/random_network.h"
 
 namespace signalbox::engine {
@@ -99,9 +100,20 @@ TEST(Heads, one_number_is_a_probability_unless_the_cross_encoder_has_no_activati
   }
   const RandomNetwork single("{" + one + R"(,"problem_type":"single_label_classification"})");
   EXPECT_EQ(open(single)->heads()[0].scores, Scores::kSigmoid);
+  const std::string older = one + R"(,"sbert_ce_default_activation_function":)"
+                                  R"("torch.nn.modules.linear.Identity")";
+  const RandomNetwork multi("{" + older + R"(,"problem_type":"multi_label_classification"})");
+  EXPECT_EQ(open(multi)->heads()[0].scores, Scores::kSigmoid);
+  const RandomNetwork without("{" + older + R"(,"sentence_transformers":{"version":"4.0"}})");
+  EXPECT_EQ(open(without)->heads()[0].scores, Scores::kRaw);
   const RandomNetwork named("{" + one +
                             R"(,"sentence_transformers":{"activation_fn":"torch.nn.Sigmoid"}})");
   EXPECT_EQ(open(named)->heads()[0].scores, Scores::kSigmoid);
+  // A file of its own goes before config.json, if it names an activation.
+  write(named, kPromptsFile, R"({"prompts":{}})");
+  EXPECT_EQ(open(named)->heads()[0].scores, Scores::kSigmoid);
+  write(named, kPromptsFile, R"({"activation_fn":"torch.nn.modules.linear.Identity"})");
+  EXPECT_EQ(open(named)->heads()[0].scores, Scores::kRaw);
 }
 
 TEST(Heads, hidden_states_that_are_not_finite_are_an_error) {
