@@ -23,12 +23,20 @@ providers:
     - {name: claude, api_format: anthropic, reasoning_family: gpt, backend_refs: [{name: claude, endpoint: "127.0.0.1:${upstream}"}]}
 routing:
   signals:
-    keywords: [{name: hard, keywords: [prove]}]
+    keywords: [{name: hard, keywords: [prove]}, {name: quick, keywords: [guess]}, {name: plain, keywords: [think]}]
   decisions:
     - name: reasoned
       priority: 2
       rules: {type: keyword, name: hard}
       modelRefs: [{model: claude, use_reasoning: true, reasoning_effort: high}]
+    - name: unreasoned
+      priority: 2
+      rules: {type: keyword, name: quick}
+      modelRefs: [{model: claude, use_reasoning: false}]
+    - name: without_effort
+      priority: 2
+      rules: {type: keyword, name: plain}
+      modelRefs: [{model: claude, use_reasoning: true}]
     - name: kept
       priority: 1
       modelRefs: [{model: chats}]
@@ -120,18 +128,23 @@ test("a report about the prompt, which Azure sends first, does not name the mode
   assert.deepEqual([response.model, response.output_text], ["scripted", "Fine."]);
 });
 
-test("the effort of a decision reaches Anthropic's server from every client", async () => {
+// Some of Anthropic's models refuse every effort.
+test("Anthropic's server gets the effort that a decision states, from every client, and no other", async () => {
   const content = [{ type: "text", text: "Done." }];
   upstream.answer = () => ({ body: { id: "msg_1", type: "message", role: "assistant", content, stop_reason: "end_turn" } });
-  const messages = [{ role: "user", content: "prove it" }];
-  const requests = [
-    () => openai.chat.completions.create({ model: "auto", messages }),
-    () => openai.responses.create({ model: "auto", input: "prove it" }),
-    () => anthropic.messages.create({ model: "auto", max_tokens: 9, messages }),
-  ];
-  for (const request of requests) {
-    await request();
-    assert.deepEqual(upstream.received.output_config, { effort: "high" }, upstream.body);
+  for (const [text, sent] of [["prove it", { effort: "high" }], ["think", undefined], ["guess", undefined]]) {
+    const messages = [{ role: "user", content: text }];
+    const requests = [
+      () => openai.chat.completions.create({ model: "auto", messages }),
+      () => openai.chat.completions.create({ model: "auto", messages, reasoning_effort: "low" }),
+      () => openai.responses.create({ model: "auto", input: text }),
+      () => openai.responses.create({ model: "auto", input: text, reasoning: { effort: "low" } }),
+      () => anthropic.messages.create({ model: "auto", max_tokens: 9, messages }),
+    ];
+    for (const request of requests) {
+      await request();
+      assert.deepEqual(upstream.received.output_config, sent, upstream.body);
+    }
   }
 });
 
