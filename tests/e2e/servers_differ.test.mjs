@@ -99,24 +99,43 @@ const block = (index, content_block, parts = []) =>
   parts.map((partial_json) => event("content_block_delta", { index, delta: { type: "input_json_delta", partial_json } })).join("") +
   event("content_block_stop", { index });
 
-test("a call without arguments has an empty object", async () => {
+/// A stream of Anthropic's server with these blocks.
+const messageOf = (blocks, stop_reason) => {
   const message = { id: "msg_1", type: "message", role: "assistant", model: "m", content: [], usage: { input_tokens: 3, output_tokens: 1 } };
-  upstream.answer = () => ({
-    events: [
-      event("message_start", { message }),
-      block(0, { type: "tool_use", id: "a", name: "time", input: {} }, [""]),
-      block(1, { type: "tool_use", id: "b", name: "date", input: {} }),
-      block(2, { type: "tool_use", id: "c", name: "weather", input: {} }, ["", '{"city":', '"Rome"}']),
-      event("message_delta", { delta: { stop_reason: "tool_use" }, usage: { output_tokens: 9 } }),
-      event("message_stop"),
-    ],
-  });
+  const end = event("message_delta", { delta: { stop_reason }, usage: { output_tokens: 9 } }) + event("message_stop");
+  return { events: [event("message_start", { message }), ...blocks, end] };
+};
+
+test("a call without arguments has an empty object", async () => {
+  const blocks = [
+    block(0, { type: "tool_use", id: "a", name: "time", input: {} }, [""]),
+    block(1, { type: "tool_use", id: "b", name: "date", input: null }),
+    block(2, { type: "tool_use", id: "c", name: "weather", input: {} }, ["", '{"city":', '"Rome"}']),
+    block(3, { type: "tool_use", id: "d", name: "place", input: {} }),
+  ];
+  upstream.answer = () => messageOf(blocks, "tool_use");
   const chat = await openai.chat.completions.stream({ model: "claude", messages: kMessages }).finalChatCompletion();
   const calls = chat.choices[0].message.tool_calls.map(({ id, function: f }) => [id, f.name, f.arguments]);
-  assert.deepEqual(calls, [["a", "time", "{}"], ["b", "date", "{}"], ["c", "weather", '{"city":"Rome"}']]);
+  assert.deepEqual(calls, [["a", "time", "{}"], ["b", "date", "{}"], ["c", "weather", '{"city":"Rome"}'], ["d", "place", "{}"]]);
   upstream.answer = () => streamed([{ tool_calls: [call("a", "time", "", 0)] }, { tool_calls: [call("b", "date", "", 1)] }], "tool_calls");
   const response = await openai.responses.stream({ model: "chats", input: "x" }).finalResponse();
   assert.deepEqual(ofResponse(response), [["a", "time", {}], ["b", "date", {}]]);
+});
+
+test("a call that was cut before its arguments has none, so that nobody runs it", async () => {
+  const cut = ["a", "b"].map((id, index) => block(index, { type: "tool_use", id, name: "clean", input: {} }));
+  for (const reason of ["max_tokens", "model_context_window_exceeded", "refusal"]) {
+    upstream.answer = () => messageOf(cut, reason);
+    const texts = ["", ""];
+    for await (const { choices } of await openai.chat.completions.create({ model: "claude", messages: kMessages, stream: true }))
+      for (const { index, function: f } of choices[0].delta.tool_calls ?? []) texts[index] += f.arguments;
+    assert.deepEqual(texts, ["{}", ""], reason);
+  }
+  for (const reason of ["length", "content_filter"]) {
+    upstream.answer = () => completion({ content: null, tool_calls: [call("a", "clean", "", 0)] }, reason);
+    const { status, output } = await openai.responses.create({ model: "chats", input: "x" });
+    assert.deepEqual([status, output[0].arguments], ["incomplete", ""], reason);
+  }
 });
 
 test("a report about the prompt, which Azure sends first, does not name the model", async () => {
