@@ -234,7 +234,8 @@ providers:
   defaults: {default_model: gpt}
   models:
     - {name: gpt, backend_refs: [{name: openai, base_url: "https://api.openai.com/v1"}]}
-    - {name: own, backend_refs: [{name: own, endpoint: "models.example:8000"}]}
+    - {name: eu, backend_refs: [{name: eu, base_url: "https://eu.api.openai.com/v1"}]}
+    - {name: own, backend_refs: [{name: own, base_url: "https://notapi.openai.com/v1"}]}
 routing:
   decisions:
     - {name: limited, modelRefs: [{model: gpt}], plugins: [{type: request_params, configuration: {max_tokens_limit: 50}}]}
@@ -254,6 +255,7 @@ global:
       for (const [path, body, expected] of [
         ["/v1/messages", { model: "gpt", ...message }, [undefined, 900]],
         ["/v1/messages", { model: "auto", ...message }, [undefined, 50]],
+        ["/v1/messages", { model: "eu", ...message }, [undefined, 900]],
         ["/v1/messages", { model: "own", ...message }, [900, undefined]],
         ["/v1/responses", { model: "gpt", ...response }, [undefined, 900]],
         ["/v1/responses", { model: "own", ...response }, [900, undefined]],
