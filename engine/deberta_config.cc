@@ -77,9 +77,9 @@ Result<void> read_distances(const weights::HfObject& config, DebertaConfig& out)
 Result<void> read_convolution(const weights::HfObject& config, DebertaConfig& out) {
   SIGNALBOX_TRY(out.taps, config.integer("conv_kernel_size", 0, 15, 0));
   if (out.taps == 0) return {};
-  if (out.taps % 2 == 0) {
-    return fail(Code::kCorrupt, "{}: {}, expected an odd number", config.where("conv_kernel_size"),
-                out.taps);
+  if (out.taps % 2 == 0 || out.taps == 1) {
+    return fail(Code::kCorrupt, "{}: {}, expected an odd number above 1",
+                config.where("conv_kernel_size"), out.taps);
   }
   SIGNALBOX_TRY(const int32_t groups, config.integer("conv_groups", 1, 1 << 14, 1));
   if (groups != 1) {

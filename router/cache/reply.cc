@@ -63,7 +63,9 @@ std::string_view text_at(const std::optional<json::Value>& object, std::string_v
 }
 
 size_t number_of(const json::Value& call, dialects::CallNumbers& numbers) {
-  return numbers.of(index_of(call), text_at(call, "id"), text_at(call.find("function"), "name"));
+  const auto function = call.find("function");
+  return numbers.of(index_of(call), text_at(call, "id"), text_at(function, "name"),
+                    text_at(function, "arguments"));
 }
 
 // A reply may contain line breaks, but the data of an event is one line.

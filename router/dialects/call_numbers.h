@@ -1,7 +1,8 @@
 #pragma once
-// Numbers the tool calls of a stream in the order in which they begin. Ollama and NVIDIA Dynamo
-// have had versions that give all parallel calls the index 0, so the index alone does not identify
-// a call.
+// Numbers the tool calls of a stream in the order in which they begin. The index alone does not
+// identify a call, because Ollama and NVIDIA Dynamo have had versions that give all parallel calls
+// the index 0. Neither does the id: older versions of vLLM give each piece of a call that the
+// client requires by name a new one.
 
 #include <cstdint>
 #include <string>
@@ -13,25 +14,48 @@ namespace signalbox::dialects {
 class CallNumbers {
  public:
   /// The number of the call that a piece belongs to. A piece begins a call if its index is new, or
-  /// if it has a name and another id than the last call with its index.
-  size_t of(int64_t index, std::string_view id, std::string_view name) {
-    for (size_t i = begun_.size(); i-- > 0;) {
-      Begun& call = begun_[i];
-      if (call.index != index) continue;
-      if (call.id.empty()) call.id = id;
-      if (id.empty() || name.empty() || id == call.id) return i;
-      break;
+  /// if it has a name and another id than the last call with its index, which has another name or
+  /// is complete.
+  size_t of(int64_t index, std::string_view id, std::string_view name, std::string_view arguments) {
+    size_t at = begun_.size();
+    while (at > 0 && begun_[at - 1].index != index) --at;
+    if (at == 0 || begun_[at - 1].ends_before(id, name)) {
+      begun_.push_back({index, std::string(id), std::string(name)});
+      at = begun_.size();
     }
-    begun_.push_back({index, std::string(id)});
-    return begun_.size() - 1;
+    begun_[at - 1].add(arguments);
+    return at - 1;
   }
 
  private:
-  struct Begun {
+  struct Call {
     int64_t index;
-    std::string id;
+    std::string id, name;
+    int64_t depth = 0;  // of open objects and lists in the arguments
+    bool in_text = false, is_escaped = false, is_begun = false;
+
+    bool ends_before(std::string_view next_id, std::string_view next_name) const {
+      if (id.empty() || next_id.empty() || next_name.empty() || next_id == id) return false;
+      return next_name != name || (is_begun && depth == 0 && !in_text);
+    }
+
+    void add(std::string_view arguments) {
+      for (const char c : arguments) {
+        if (in_text) {
+          if (c == '"' && !is_escaped) in_text = false;
+          is_escaped = c == '\\' && !is_escaped;
+        } else if (c == '"') {
+          in_text = true;
+        } else if (c == '{' || c == '[') {
+          ++depth;
+        } else if (c == '}' || c == ']') {
+          --depth;
+        }
+      }
+      is_begun = is_begun || !arguments.empty();
+    }
   };
-  std::vector<Begun> begun_;
+  std::vector<Call> begun_;
 };
 
 }  // namespace signalbox::dialects

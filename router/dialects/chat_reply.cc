@@ -157,7 +157,7 @@ Result<void> ChatStream::conclude(std::string& out) {
 
 Result<void> ChatStream::number(std::vector<ChatPiece::Call>& calls) {
   for (ChatPiece::Call& call : calls) {
-    call.index = static_cast<int64_t>(numbers_.of(call.index, call.id, call.name));
+    call.index = static_cast<int64_t>(numbers_.of(call.index, call.id, call.name, call.arguments));
     if (call.index >= static_cast<int64_t>(kCallsMax))
       return fail(Code::kUpstream, "the reply: more than {} calls", kCallsMax);
   }

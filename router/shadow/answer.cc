@@ -81,7 +81,8 @@ class AnswerReader {
       next = given + 1;
       const auto function = call.find("function");
       if (!function) continue;
-      const size_t at = numbers_.of(given, text_of(call, "id"), text_of(*function, "name"));
+      const size_t at = numbers_.of(given, text_of(call, "id"), text_of(*function, "name"),
+                                    text_of(*function, "arguments"));
       if (!calls_.contains(at) && calls_.size() == kToolsMax)
         return fail(Code::kTooLarge, "the answer calls more than {} tools", kToolsMax);
       SIGNALBOX_TRY_VOID(append(calls_[at].name, function->find("name")));

@@ -14,6 +14,7 @@ import { Visit, kPages, startBrowser } from "./browser.mjs";
 const kSecret = "marmalade-submarine"; // occurs in prompts; must not be visible while texts are switched off
 const kReply = ["The", " bridge", " is", " 640", " m", " long", ".", " It", " carries", " eight", " lanes", "."];
 const kPaintMsMax = 500;
+const kBarePages = 10;
 const kPaints = 5; // the shortest one counts, because other work on the machine only adds time
 
 const configuration = (upstream, management = ", auth: {token_for_changes: false}") => (port, managementPort) => `# kept
@@ -106,21 +107,34 @@ async function visiting(page, options, run, url = daemon.managementUrl) {
 
 const accessible = async (visit) => assert.deepEqual(await visit.serious(), []);
 
+/// Loads a page several times. Returns when each was painted first, in milliseconds.
+async function firstPaints(page) {
+  const out = [];
+  for (let i = 0; i < kPaints; ++i) {
+    await page.reload();
+    // The entry exists before the browser paints the page.
+    const paint = await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
+    out.push(Math.round(await paint.jsonValue()));
+  }
+  return out;
+}
+
 test("the page to try a prompt answers before anything is clicked", async (t) => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto("data:text/html,<p>bare</p>");
+  const bare = await firstPaints(page);
+  await context.close();
   await visiting("try", {}, async (page, visit) => {
     const answer = page.locator(".answer .sentence");
     await answer.waitFor();
     assert.equal(await answer.innerText(), "Goes to mathematician because the decision maths matched: keyword proof found “prove” and not keyword slang.");
     await accessible(visit);
-    const painted = [];
-    for (let i = 0; i < kPaints; ++i) {
-      await page.reload();
-      // The entry exists before the browser paints the page.
-      const paint = await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
-      painted.push(await paint.jsonValue());
-    }
-    t.diagnostic(`first paint after ${painted.map((each) => each.toFixed(0)).join(", ")} ms`);
-    assert.ok(Math.min(...painted) < kPaintMsMax, `first paint after ${painted} ms`);
+    const painted = await firstPaints(page);
+    // On a busy machine a bare page takes long, too.
+    const most = Math.max(kPaintMsMax, kBarePages * Math.min(...bare));
+    t.diagnostic(`first paint after ${painted.join(", ")} ms, of a bare page after ${bare.join(", ")} ms`);
+    assert.ok(Math.min(...painted) < most, `first paint after ${painted} ms, expected less than ${most}`);
   });
 });
 

@@ -84,6 +84,16 @@ test("parallel calls that share an index stay apart in a message and in a respon
   assert.deepEqual(ofResponse(await openai.responses.create({ model: "chats", input: "Both, please" })), kExpected);
 });
 
+// Older versions of vLLM do this for a tool that the client requires by name.
+test("pieces of a call with an id each remain one call", async () => {
+  const pieces = ['{"city":', '{"name":"Rome}"}', "}"];
+  upstream.answer = () => streamed(pieces.map((piece, i) => ({ tool_calls: [call(`id${i}`, "weather", piece, 0)] })), "tool_calls");
+  const message = await anthropic.messages.stream({ model: "chats", max_tokens: 9, messages: kMessages }).finalMessage();
+  assert.deepEqual(ofMessage(message), [["id0", "weather", { city: { name: "Rome}" } }]]);
+  const response = await openai.responses.stream({ model: "chats", input: "x" }).finalResponse();
+  assert.deepEqual(ofResponse(response), [["id0", "weather", { city: { name: "Rome}" } }]]);
+});
+
 test("parallel calls that share an index stay apart in the cache", async () => {
   upstream.answer = reused;
   const request = { model: "auto", messages: kMessages };

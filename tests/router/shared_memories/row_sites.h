@@ -18,8 +18,8 @@
 
 namespace signalbox::shared_memories {
 
-inline constexpr RowLimits kPatient{.read = std::chrono::seconds(5),
-                                    .write = std::chrono::seconds(5)};
+inline constexpr RowLimits kPatient{.read = std::chrono::seconds(60),
+                                    .write = std::chrono::seconds(60)};
 inline constexpr RowLimits kBrisk{.read = std::chrono::milliseconds(700),
                                   .write = std::chrono::milliseconds(700)};
 

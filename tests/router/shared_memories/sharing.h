@@ -12,7 +12,7 @@
 
 namespace signalbox::shared_memories {
 
-inline constexpr std::chrono::seconds kWithin{30};  // for events, which come much earlier
+inline constexpr std::chrono::seconds kWithin{180};  // for events, which come much earlier
 inline const memories::Vector kVector{"m", {1.0F, 2.0F}};
 
 inline void until(const std::function<bool()>& holds) {
