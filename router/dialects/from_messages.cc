@@ -29,6 +29,11 @@ std::string_view finish_reason(std::string_view stop) {
   return stop == "refusal" ? "content_filter" : "stop";
 }
 
+/// True if a call may lack arguments that the model meant to write.
+bool is_cut(std::string_view stop) {
+  return finish_reason(stop) == "length" || finish_reason(stop) == "content_filter";
+}
+
 /// True for blocks without content for a chat completion.
 bool has_no_content(std::string_view type) {
   return type == "redacted_thinking";
@@ -119,6 +124,7 @@ Result<std::string> FromMessages::whole(std::string body) {
   std::string text, thoughts;
   json::Writer calls;
   calls.begin_array();
+  const std::string_view stop = label(root, "stop_reason");
   size_t index = 0;
   for (const Value& block : content->items()) {
     const std::string_view type = label(block, "type");
@@ -129,7 +135,8 @@ Result<std::string> FromMessages::whole(std::string body) {
     } else if (type == "tool_use") {
       calls.begin_object().member("id", label(block, "id")).member("type", "function");
       calls.key("function").begin_object().member("name", label(block, "name"));
-      calls.member("arguments", input_of(block));
+      const std::string_view input = input_of(block);
+      calls.member("arguments", input == "{}" && is_cut(stop) ? std::string_view() : input);
       calls.end_object().end_object();
       ++calls_;
     } else if (!has_no_content(type)) {
@@ -147,7 +154,7 @@ Result<std::string> FromMessages::whole(std::string body) {
   calls.end_array();
   if (calls_ > 0) out.key("tool_calls").raw(calls.take());
   out.end_object().key("logprobs").null();
-  out.member("finish_reason", finish_reason(label(root, "stop_reason"))).end_object().end_array();
+  out.member("finish_reason", finish_reason(stop)).end_object().end_array();
   write_chat_usage(out, usage_);
   return out.end_object().take();
 }
@@ -242,9 +249,8 @@ void FromMessages::add_arguments(std::string_view arguments, std::string& out) c
 
 void FromMessages::end(std::string& out) {
   done_ = true;
-  const std::string_view reason = finish_reason(stop_);
-  if (reason != "length" && reason != "content_filter") add_input(out);
-  chunk("{}", reason, out);
+  if (!is_cut(stop_)) add_input(out);
+  chunk("{}", finish_reason(stop_), out);
   if (with_usage_) {
     json::Writer event;
     open(event, "chat.completion.chunk");
