@@ -7,6 +7,7 @@
 
 #include "engine/families.h"
 #include "engine/labels.h"
+#include "engine/prompts.h"
 #include "engine/scratch.h"
 #include "engine/tensor_reader.h"
 
@@ -236,10 +237,21 @@ class HeadReader {
   }
 
   // Reads the activation that sentence-transformers' cross-encoders apply to their single output.
+  // Newer versions of that library write it to a file of their own, older ones to config.json.
   Result<Scores> read_cross_encoder_scores() const {
+    constexpr std::string_view kKey = "activation_fn";
+    const std::filesystem::path path = directory_ / kPromptsFile;
+    if (std::filesystem::exists(path)) {
+      SIGNALBOX_TRY(const auto file, weights::HfConfig::open(path));
+      if (file.root().has(kKey)) return read_activation_scores(file.root(), kKey);
+    }
     SIGNALBOX_TRY(const auto section, root_.object("sentence_transformers"));
-    const weights::HfObject& config = section ? *section : root_;
-    const std::string_view key = section ? "activation_fn" : "sbert_ce_default_activation_function";
+    if (section && section->has(kKey)) return read_activation_scores(*section, kKey);
+    return read_activation_scores(root_, "sbert_ce_default_activation_function");
+  }
+
+  static Result<Scores> read_activation_scores(const weights::HfObject& config,
+                                               std::string_view key) {
     SIGNALBOX_TRY(const std::string name, config.string(key, ""));
     if (name.ends_with(".Identity")) return Scores::kRaw;
     if (name.empty() || name.ends_with(".Sigmoid")) return Scores::kSigmoid;
@@ -254,20 +266,18 @@ class HeadReader {
       scores = Scores::kSoftmax;
     } else if (problem == "regression") {
       scores = Scores::kRaw;
-    } else if (problem.empty() || problem == "single_label_classification") {
-      scores = Scores::kSoftmax;
     } else if (problem == "multi_label_classification") {
       scores = Scores::kSigmoid;
-    } else {
+    } else if (!problem.empty() && problem != "single_label_classification") {
       return fail(Code::kUnsupported,
                   "{}: \"{}\" is not supported (supported: single_label_classification, "
                   "multi_label_classification, regression)",
                   root_.where("problem_type"), problem);
-    }
-    // The softmax of one class would be 1 for every text.
-    const bool is_alone = head_.info_.kind == HeadKind::kSequence && classes == 1;
-    if (is_alone && problem != "regression") {
+    } else if (classes == 1) {
+      // The softmax of one class would be 1 for every text.
       SIGNALBOX_TRY(scores, read_cross_encoder_scores());
+    } else {
+      scores = Scores::kSoftmax;
     }
     return {};
   }

@@ -97,7 +97,7 @@ std::string_view kind_of(std::string_view type) {
 
 struct Kind {
   std::string_view name;
-  int place;  // in the order of a text's way
+  int place;  // its position among the steps; several steps may share one
 };
 
 constexpr Kind kKinds[] = {{"Transformer", 0}, {"Pooling", 1}, {"Dense", 2}, {"Normalize", 2}};
@@ -165,9 +165,11 @@ Result<const Kind*> find_kind(const Module& module, const Kind* last) {
   return found;
 }
 
-// config.json and the weights are read from the model's own directory.
+// The engine reads the encoder from the model's own directory. A folder that does not exist is the
+// rest of an older layout, whose files were moved.
 Result<void> check_encoder(const Module& module, const std::filesystem::path& directory) {
   if ((module.directory / "").lexically_normal() == (directory / "").lexically_normal()) return {};
+  if (!std::filesystem::exists(module.directory / "config.json")) return {};
   return fail(Code::kUnsupported,
               "{}.path: \"{}\" is not supported (supported: \"\", with the encoder's files "
               "beside modules.json)",

@@ -70,8 +70,8 @@ Result<bool> read_companion(const std::string& name, const std::vector<fs::path>
   return false;
 }
 
-// Reads the files of each step that modules.json names; each step has its own subfolder. Only dense
-// layers have weights.
+// Reads the files of each step that modules.json names; each step has its own subfolder. The engine
+// reads the weights of dense layers only.
 Result<void> read_modules(const std::vector<fs::path>& places,
                           std::map<std::string, std::string>& files) {
   const auto modules = json::Document::parse(files.at(kModules));
@@ -82,8 +82,12 @@ Result<void> read_modules(const std::vector<fs::path>& places,
     if (auto beside = weights::file_beside(kModules, path->text()); !beside) {
       return fail_in(fmt::format("{}: path", kModules), std::move(beside).error());
     }
-    for (const char* name : {kConfig, kWeights, "pytorch_model.bin"})
-      SIGNALBOX_TRY_VOID(read_companion(fmt::format("{}/{}", path->text(), name), places, files));
+    const std::string folder = fmt::format("{}/", path->text());
+    SIGNALBOX_TRY_VOID(read_companion(folder + kConfig, places, files));
+    const auto type = module.find("type");
+    if (!type || !type->is_string() || !type->text().ends_with(".Dense")) continue;
+    SIGNALBOX_TRY(const bool found, read_companion(folder + kWeights, places, files));
+    if (!found) SIGNALBOX_TRY_VOID(read_companion(folder + "pytorch_model.bin", places, files));
   }
   return {};
 }

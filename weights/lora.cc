@@ -9,15 +9,19 @@
 namespace signalbox::weights {
 namespace {
 
-// Of an encoder's tensors in a model with a head. The same encoder alone has none.
-constexpr std::string_view kTrunkPrefixes[] = {"albert.",  "bert.",  "deberta.", "distilbert.",
-                                               "electra.", "model.", "mpnet.",   "roberta."};
+// A model with a head puts one of these in front of its encoder's names. "transformer." is T5's,
+// and a bare DistilBERT has it, too, so all of them are removed from the names on both sides.
+constexpr std::string_view kTrunkPrefixes[] = {"albert.",     "bert.",    "deberta.",
+                                               "distilbert.", "electra.", "model.",
+                                               "mpnet.",      "roberta.", "transformer."};
 
 std::string_view without_prefix(std::string_view name) {
-  for (const std::string_view prefix : kTrunkPrefixes) {
-    if (name.starts_with(prefix)) return name.substr(prefix.size());
+  const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  while (true) {
+    const auto found = std::ranges::find_if(kTrunkPrefixes, begins);
+    if (found == std::end(kTrunkPrefixes)) return name;
+    name.remove_prefix(found->size());
   }
-  return name;
 }
 
 // Converts "base_model.model.classifier.modules_to_save.default.weight" to "classifier.weight".

@@ -38,7 +38,7 @@ struct LoraLayer {
 };
 
 /// Immutable, thread-safe. Models with a head prefix their trunk's names with "bert.", "roberta."
-/// or "model."; bare models do not. Lookups ignore this prefix.
+/// and the like; bare models do not. Lookups ignore these prefixes.
 class LoraAdapter {
  public:
   /// Errors name the file and the key or tensor: kNotFound, kIo, kCorrupt, and kUnsupported for
@@ -56,7 +56,7 @@ class LoraAdapter {
   /// Returns the replacement for the tensor `name` (F32, F16 or BF16), or nullptr.
   const Tensor* replacement(std::string_view name) const;
 
-  /// Keys are the path and the name without the trunk's prefix.
+  /// Keys are the path and the name without the trunk's prefixes.
   const std::map<std::string, LoraLayer, std::less<>>& layers() const { return layers_; }
   const std::map<std::string, Tensor, std::less<>>& replacements() const { return replacements_; }
 

@@ -116,16 +116,6 @@ void unknown_signal_type(Reader& reader, uint32_t line, std::string_view type) {
   });
 }
 
-void check_signal_name(Reader& reader, uint32_t line, std::string_view type, std::string_view name,
-                       const Names& names) {
-  if (std::find(names.begin(), names.end(), name) != names.end()) return;
-  const std::vector<std::string_view> known(names.begin(), names.end());
-  reader.at_key("name", [&] {
-    reader.error(line,
-                 fmt::format("unknown {} signal \"{}\"{}", type, name, suggestion(name, known)));
-  });
-}
-
 // The names that inputs of scores may use: a score itself, a class of a classifier.
 Names input_names(const SignalType& type, const Routing& routing, std::string_view name) {
   Names names = type.names(routing);

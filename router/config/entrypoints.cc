@@ -134,7 +134,9 @@ void check_matches(Reader& reader, const yaml::Node& node, const EntrypointRule&
 }
 
 void check_entrypoint(Reader& reader, const yaml::Node& node, Entrypoint& out) {
-  const bool has_recipe = node.find("recipe") != nullptr;
+  const yaml::Node* recipe = given(node, "recipe");
+  const bool has_recipe =
+      recipe != nullptr && !(recipe->kind == yaml::Kind::kScalar && recipe->scalar.empty());
   if (has_recipe == !out.rules.empty()) {
     reader.at_key("recipe", [&] {
       reader.error(node.line, has_recipe ? "expected either recipe or rules, found both"
@@ -161,7 +163,7 @@ constexpr Key kEntrypointKeys[] = {
     remark("description"),
     texts(FIELD(Entrypoint, model_names), "Model names of requests that use the recipe.")
         .required(),
-    text(FIELD(Entrypoint, recipe), "One of `recipes`, or `default`. Required without `rules`."),
+    string(FIELD(Entrypoint, recipe), "One of `recipes`, or `default`. Required without `rules`."),
     named(
         FIELD(Entrypoint, rules), kEntrypointRule,
         "Recipes by the path and the headers of a request. Of the rules that match, the narrowest "
@@ -177,7 +179,8 @@ constinit const Section kEntrypoint{kEntrypointKeys, checked<check_entrypoint>};
 
 std::string_view recipe_of(const Entrypoint& entrypoint, const FieldLookup& header) {
   if (entrypoint.rules.empty()) return entrypoint.recipe;
-  const std::string_view path = (header ? header(":path") : std::nullopt).value_or("");
+  const std::string_view path =
+      (header ? header(":path") : std::nullopt).value_or("/v1/chat/completions");
   std::string_view recipe;
   EntrypointMatch narrowest;
   for (const EntrypointRule& rule : entrypoint.rules) {

@@ -9,6 +9,7 @@
 
 #include "base/ascii.h"
 #include "base/yaml_tree.h"
+#include "router/config/scalars.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -242,14 +243,30 @@ yaml::Node* named(yaml::Node* list, std::string_view name) {
 
 constexpr std::string_view kFamilyOfCard = "reasoning_family_ref";
 
-// The family moves from the card to the model of its name.
-void move_families(yaml::Node& routing, yaml::Node* models) {
+// The family moves from the card to the model of its name, which may have it already.
+void move_families(Reader& reader, yaml::Node& routing, yaml::Node* models) {
   yaml::Node* cards = child(routing, "modelCards");
   if (cards == nullptr) return;
-  for (yaml::Node& card : cards->items) {
+  for (size_t i = 0; i < cards->items.size(); ++i) {
+    yaml::Node& card = cards->items[i];
+    const yaml::Node* family = given(card, kFamilyOfCard);
     yaml::Node* model = named(models, tree::scalar(card, "name"));
-    if (model == nullptr) continue;
-    tree::copy(card, kFamilyOfCard, *model, "reasoning_family");
+    if (family == nullptr || model == nullptr) continue;
+    const yaml::Node* reasoning = given(*model, "reasoning");
+    const yaml::Node* own = given(*model, "reasoning_family");
+    if (own == nullptr && reasoning != nullptr) own = given(*reasoning, "family");
+    const bool is_described = reasoning != nullptr && given(*reasoning, "type") != nullptr;
+    if (own == nullptr && !is_described) {
+      std::erase_if(model->entries,
+                    [](const yaml::Entry& each) { return each.key == "reasoning_family"; });
+      tree::add(*model, "reasoning_family", *family);
+    } else if (own == nullptr || own->scalar != family->scalar) {
+      reader.at_key(fmt::format("routing.modelCards[{}].{}", i, kFamilyOfCard), [&] {
+        reader.error(family->line, fmt::format("\"{}\" contradicts the reasoning of the model in "
+                                               "providers.models",
+                                               family->scalar));
+      });
+    }
     std::erase_if(card.entries, [](const yaml::Entry& each) { return each.key == kFamilyOfCard; });
   }
 }
@@ -290,7 +307,7 @@ class Assignments {
       const yaml::Node* assignments = entrypoint.find("assignments");
       if (assignments == nullptr || assignments->kind != yaml::Kind::kMapping) continue;
       reader_.at_key(fmt::format("entrypoints[{}].assignments", i), [&] {
-        if (entrypoint.find("recipe") == nullptr)
+        if (given(entrypoint, "recipe") == nullptr)
           return reader_.error(assignments->line,
                                "expected recipe beside it, which has the decisions; rules have no "
                                "assignments");
@@ -362,7 +379,7 @@ yaml::Node with_current_parts(Reader& reader, yaml::Node root) {
   yaml::Node* providers = child(root, "providers");
   yaml::Node* models = providers == nullptr ? nullptr : child(*providers, "models");
   const auto change = [&](yaml::Node& holder) {
-    if (yaml::Node* routing = child(holder, "routing")) move_families(*routing, models);
+    if (yaml::Node* routing = child(holder, "routing")) move_families(reader, *routing, models);
     if (!has_refusing_plugins(holder)) return;
     reader.notice(holder.line,
                   "the plugins jailbreak and pii are of older files; each becomes a signal, and a "
@@ -370,7 +387,9 @@ yaml::Node with_current_parts(Reader& reader, yaml::Node root) {
     migrate_refusing_plugins(reader, holder);
   };
   change(root);
-  if (yaml::Node* recipes = child(root, "recipes")) std::ranges::for_each(recipes->items, change);
+  yaml::Node* recipes = child(root, "recipes");
+  for (size_t i = 0; recipes != nullptr && i < recipes->items.size(); ++i)
+    reader.at_key(fmt::format("recipes[{}]", i), [&] { change(recipes->items[i]); });
   return root;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/yaml_tree.h"
 #include "router/config/migrate.h"
+#include "router/config/scalars.h"
 
 namespace signalbox::config {
 
@@ -17,7 +18,7 @@ namespace tree = yaml::tree;
 namespace {
 
 constexpr std::string_view kCategoryPriority = "100";
-constexpr int64_t kRefusalPriority = 1000;
+constexpr int64_t kTierMax = INT32_MAX - 1;  // of the file, as each increases by one
 constexpr std::string_view kRefusal = "This request was refused by policy.";
 
 // The keys of a category that are converted; others are left out.
@@ -96,8 +97,26 @@ class Decisions {
 
  private:
   void add_refusals() {
-    for (yaml::Node& refusal : refusals_)
-      list_at(out_, "routing.decisions", refusal.line).items.push_back(std::move(refusal));
+    if (refusals_.empty()) return;
+    yaml::Node& decisions = list_at(out_, "routing.decisions", old_.line);
+    raise_tiers(decisions);
+    for (yaml::Node& refusal : refusals_) decisions.items.push_back(std::move(refusal));
+  }
+
+  // The refusals have the first tier to themselves. With a priority alone, a decision could rank
+  // above them by its tier, or by its confidence.
+  void raise_tiers(yaml::Node& decisions) {
+    for (size_t i = 0; i < decisions.items.size(); ++i) {
+      for (yaml::Entry& entry : decisions.items[i].entries) {
+        if (entry.key != "tier" || entry.value.kind == yaml::Kind::kNull) continue;
+        int64_t tier = 0;
+        reader_.at_key(fmt::format("routing.decisions[{}].tier", i), [&] {
+          read_integer(reader_, entry.value, fmt::format("an integer from 0 to {}", kTierMax), 0,
+                       kTierMax, tier);
+        });
+        if (tier > 0) entry.value = tree::plain(fmt::format("{}", tier + 1), entry.value.line);
+      }
+    }
   }
 
   // --- categories ---
@@ -219,13 +238,12 @@ class Decisions {
   void refuse_everywhere() {
     const yaml::Node* guard = old_.find("prompt_guard");
     if (guard == nullptr || !tree::is_true(*guard, "enabled")) return;
-    add_signal("jailbreak", "jailbreak", guard->line, guard->find("threshold"), nullptr);
+    add_signal("jailbreak", "jailbreak", with_threshold(guard->find("threshold"), guard->line));
     std::vector<yaml::Node> conditions{condition("jailbreak", "jailbreak", guard->line)};
     for (const std::string& name : with_own_setting_) {
       conditions.push_back(combined("NOT", {condition("domain", name, guard->line)}, guard->line));
     }
-    add_refusal("block_jailbreak", kRefusalPriority,
-                combined("AND", std::move(conditions), guard->line));
+    add_refusal("block_jailbreak", combined("AND", std::move(conditions), guard->line));
   }
 
   void refuse_in_category(const yaml::Node& category) {
@@ -241,46 +259,32 @@ class Decisions {
     if (threshold == nullptr && guard != nullptr) threshold = guard->find("threshold");
     const std::string name = "jailbreak_" + category_name;
     const uint32_t line = category.line;
-    add_signal("jailbreak", name, line, threshold, nullptr);
-    add_refusal(
-        "block_" + name, kRefusalPriority,
-        combined("AND",
-                 {condition("domain", category_name, line), condition("jailbreak", name, line)},
-                 line));
+    add_signal("jailbreak", name, with_threshold(threshold, line));
+    add_refusal("block_" + name, combined("AND",
+                                          {condition("domain", category_name, line),
+                                           condition("jailbreak", name, line)},
+                                          line));
   }
 
   // Plugins of decisions refused requests.
   void refuse_by_plugins() {
-    const std::vector<yaml::Node> decisions = list_at(out_, "routing.decisions", old_.line).items;
-    const int64_t priority = highest_priority(decisions) + 1;
-    std::vector<yaml::Node> changed;
-    for (const yaml::Node& decision : decisions) {
-      yaml::Node kept = decision;
-      for (yaml::Entry& entry : kept.entries) {
-        if (entry.key == "plugins") take_refusals(decision, entry.value, priority);
+    std::vector<yaml::Node> decisions = list_at(out_, "routing.decisions", old_.line).items;
+    for (size_t i = 0; i < decisions.size(); ++i) {
+      for (yaml::Entry& entry : decisions[i].entries) {
+        if (entry.key != "plugins") continue;
+        reader_.at_key(fmt::format("routing.decisions[{}].plugins", i),
+                       [&] { take_refusals(decisions[i], entry.value); });
       }
-      changed.push_back(std::move(kept));
     }
-    list_at(out_, "routing.decisions", old_.line).items = std::move(changed);
+    list_at(out_, "routing.decisions", old_.line).items = std::move(decisions);
   }
 
-  static int64_t highest_priority(const std::vector<yaml::Node>& decisions) {
-    int64_t highest = kRefusalPriority - 1;
-    for (const yaml::Node& decision : decisions) {
-      const std::string_view text = tree::scalar(decision, "priority");
-      int64_t priority = 0;
-      std::from_chars(text.data(), text.data() + text.size(), priority);
-      highest = std::max(highest, std::min<int64_t>(priority, INT32_MAX - 1));
-    }
-    return highest;
-  }
-
-  void take_refusals(const yaml::Node& decision, yaml::Node& plugins, int64_t priority) {
+  void take_refusals(const yaml::Node& decision, yaml::Node& plugins) {
     std::vector<yaml::Node> kept;
-    for (yaml::Node& each : plugins.items) {
-      const std::string_view type = tree::scalar(each, "type");
-      if (is_refusing(type)) {
-        refuse_in_decision(decision, type, each, priority);
+    for (size_t i = 0; i < plugins.items.size(); ++i) {
+      yaml::Node& each = plugins.items[i];
+      if (is_refusing(tree::scalar(each, "type"))) {
+        reader_.at_index(i, [&] { refuse_in_decision(decision, each); });
       } else {
         kept.push_back(std::move(each));
       }
@@ -288,39 +292,67 @@ class Decisions {
     plugins.items = std::move(kept);
   }
 
-  void refuse_in_decision(const yaml::Node& decision, std::string_view type, const yaml::Node& from,
-                          int64_t priority) {
-    const yaml::Node nothing = tree::mapping(from.line);
-    const yaml::Node* given = from.find("configuration");
-    const yaml::Node& configuration = given == nullptr ? nothing : *given;
-    if (configuration.find("enabled") != nullptr && !tree::is_true(configuration, "enabled"))
-      return;
+  void refuse_in_decision(const yaml::Node& decision, const yaml::Node& from) {
+    constexpr auto kKeys = std::to_array<std::string_view>({"type", "configuration"});
+    for (const yaml::Entry& entry : from.entries) {
+      if (std::ranges::find(kKeys, entry.key) == kKeys.end()) reader_.unknown_key(entry, kKeys);
+    }
+    const std::string_view type = tree::scalar(from, "type");
     const std::string name = fmt::format("{}_{}", type, tree::scalar(decision, "name"));
-    add_signal(type, name, from.line, configuration.find("threshold"),
-               configuration.find("pii_types_allowed"));
+    const yaml::Node nothing = tree::mapping(from.line);
+    const yaml::Node* configuration = given(from, "configuration");
+    if (configuration == nullptr) configuration = &nothing;
+    if (configuration->kind != yaml::Kind::kMapping)
+      return reader_.at_key("configuration",
+                            [&] { reader_.expected(*configuration, "a mapping"); });
+    if (!is_enabled(*configuration)) return;
+    add_signal(type, name, *configuration);
     std::vector<yaml::Node> conditions;
     if (const yaml::Node* rules = decision.find("rules");
         rules != nullptr && !rules->entries.empty()) {
       conditions.push_back(*rules);
     }
     conditions.push_back(condition(type, name, from.line));
-    add_refusal("block_" + name, priority, combined("AND", std::move(conditions), from.line));
+    add_refusal("block_" + name, combined("AND", std::move(conditions), from.line));
   }
 
-  void add_signal(std::string_view type, std::string_view name, uint32_t line,
-                  const yaml::Node* threshold, const yaml::Node* allowed) {
+  bool is_enabled(const yaml::Node& configuration) {
+    bool enabled = true;
+    if (const yaml::Node* value = given(configuration, "enabled")) {
+      reader_.at_key("configuration.enabled", [&] { read_boolean(reader_, *value, enabled); });
+    }
+    return enabled;
+  }
+
+  static yaml::Node with_threshold(const yaml::Node* threshold, uint32_t line) {
+    yaml::Node out = tree::mapping(line);
+    if (threshold != nullptr) tree::add(out, "threshold", *threshold);
+    return out;
+  }
+
+  // The signal gets every setting but the switch, so unknown ones are reported as those of signals
+  // are.
+  void add_signal(std::string_view type, std::string_view name, const yaml::Node& settings) {
+    constexpr auto kKeys =
+        std::to_array<std::string_view>({"enabled", "threshold", "include_history"});
+    const uint32_t line = settings.line;
     yaml::Node signal = tree::mapping(line);
     tree::add(signal, "name", tree::text(name, line));
-    if (threshold != nullptr) tree::add(signal, "threshold", *threshold);
-    if (allowed != nullptr) tree::add(signal, "pii_types_allowed", *allowed);
+    for (const yaml::Entry& entry : settings.entries) {
+      if (entry.key == "enabled") continue;
+      if (tree::add(signal, entry.key, entry.value))
+        signal.entries.back().line = entry.line;
+      else
+        reader_.unknown_key(entry, kKeys);
+    }
     list_at(out_, fmt::format("routing.signals.{}", type), line).items.push_back(std::move(signal));
   }
 
-  void add_refusal(std::string_view name, int64_t priority, yaml::Node rules) {
+  void add_refusal(std::string_view name, yaml::Node rules) {
     const uint32_t line = rules.line;
     yaml::Node decision = tree::mapping(line);
     tree::add(decision, "name", tree::text(name, line));
-    tree::add(decision, "priority", tree::plain(fmt::format("{}", priority), line));
+    tree::add(decision, "tier", tree::plain("1", line));
     tree::add(decision, "rules", std::move(rules));
     yaml::Node configuration = tree::mapping(line);
     tree::add(configuration, "message", tree::text(kRefusal, line));

@@ -499,7 +499,8 @@ constexpr Key kDefaultsKeys[] = {
          "Model of requests that no decision matches. Default: the only model, if there is one.")
         .also("model"),
     text(FIELD(Providers, default_reasoning_effort),
-         "Reasoning effort if a decision names none. Default: `medium`.")
+         "Reasoning effort if a decision names none; Anthropic's servers get none then. Default: "
+         "`medium`.")
         .also("reasoning_effort"),
     map(FIELD(Providers, reasoning_families), kReasoningFamily,
         "Ways to switch reasoning on and off, by name."),

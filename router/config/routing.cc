@@ -377,11 +377,15 @@ bool reads_signal(const Rule& rule, std::string_view type, std::string_view name
 // The same file leads to other decisions in the Semantic Router. Guards may have a tier of their
 // own, because no other decision should rank above them.
 void note_mixed_tiers(Reader& reader, const Routing& routing) {
-  const auto has_tier = [](const Decision& each) { return each.tier > 0; };
+  const auto guards = [](const Decision& each) {
+    return binds_named_models(each) && reads_guard(each.rules);
+  };
   const auto& all = routing.decisions;
-  const auto untiered = std::ranges::find_if_not(all, has_tier);
-  const bool is_mixed = std::ranges::any_of(
-      all, [](const Decision& each) { return each.tier > 0 && !each.fast_response; });
+  const auto untiered = std::ranges::find_if(
+      all, [&](const Decision& each) { return each.tier <= 0 && !guards(each); });
+  const bool is_mixed = std::ranges::any_of(all, [&](const Decision& each) {
+    return each.tier > 0 && !each.fast_response && !guards(each);
+  });
   if (untiered == all.end() || !is_mixed) return;
   reader.at_key(fmt::format("decisions[{}]", untiered - all.begin()), [&] {
     reader.does_without(
@@ -490,6 +494,7 @@ constinit const Section kRecipe{kRecipeKeys};
 
 void read_routing(Reader& reader, const yaml::Node& node, Routing& out) {
   reader.routing = &out;
+  reader.unusable_safety.clear();
   read_section(reader, node, kRouting, &out);
   reader.routing = nullptr;
   apply_data_policy(reader, node, out);

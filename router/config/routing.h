@@ -304,7 +304,7 @@ struct Entrypoint {
 using FieldLookup = std::function<std::optional<std::string_view>(std::string_view name)>;
 
 /// The recipe of a request; "" if no rule of the entrypoint matches. `header` returns the path of
-/// the request under the name ":path".
+/// the request under the name ":path". Without one, the request is for chat completions.
 std::string_view recipe_of(const Entrypoint& entrypoint, const FieldLookup& header);
 /// True if the headers of a client match a rule of the entrypoint, whatever path it requests.
 bool is_open_to(const Entrypoint& entrypoint, const FieldLookup& header);

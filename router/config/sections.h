@@ -204,6 +204,9 @@ extern const Section kTools;
 /// Gives a notice for each type in the list at the node that neither rules nor our models find.
 void note_unknown_pii_types(Reader& reader, const yaml::Node& node,
                             std::vector<std::string>& types);
+/// Reports a condition on a signal that is not one of `names`, or that cannot be evaluated.
+void check_signal_name(Reader& reader, uint32_t line, std::string_view type, std::string_view name,
+                       const std::vector<std::string>& names);
 /// The plugins, by the `type` in the file.
 inline constexpr Variant kPluginForms[] = {
     {"system_prompt", object(FIELD(Plugins, system_prompt), kSystemPrompt, "")},

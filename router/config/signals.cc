@@ -238,18 +238,21 @@ constexpr Key kJailbreakKeys[] = {
 };
 constexpr Section kJailbreak{kJailbreakKeys, checked<check_jailbreak>};
 
-void take_no_server(Reader& reader, const yaml::Node& node, void*) {
-  if (is_idle(node)) return;
-  reader.error(node.line,
-               "a server for safety signals is not built; global.model_catalog.system.safety names "
-               "the directory of their model");
-}
-
-void expect_unsafe(Reader& reader, const yaml::Node& node, void*) {
-  std::vector<std::string> labels;
-  read_texts(reader, node, labels);
-  if (labels == std::vector<std::string>{"unsafe"}) return;
-  reader.error(node.line, "expected [unsafe], because no other class counts here");
+// Such a signal is an error only where a condition reads it.
+void check_safety(Reader& reader, const yaml::Node& node, JailbreakSignal& out) {
+  if (const yaml::Node* labels = given(node, "unsafe_labels")) {
+    std::vector<std::string> unsafe;
+    reader.at_key("unsafe_labels", [&] { read_texts(reader, *labels, unsafe); });
+    if (unsafe != std::vector<std::string>{"unsafe"})
+      reader.unusable_safety[out.name] =
+          "its unsafe_labels are not [unsafe], and no other class counts here";
+  }
+  const yaml::Node* model = given(node, "model");
+  if (model != nullptr && !is_idle(*model)) {
+    reader.unusable_safety[out.name] =
+        "a server for safety signals is not built; global.model_catalog.system.safety names the "
+        "directory of their model";
+  }
 }
 
 constexpr Key kSafetyKeys[] = {
@@ -258,14 +261,15 @@ constexpr Key kSafetyKeys[] = {
     share(FIELD(JailbreakSignal, threshold),
           "Least probability of the class `unsafe` that matches. Default: 0.5."),
     boolean(FIELD(JailbreakSignal, include_history), "Examine earlier turns, too. Signalbox only."),
-    unbound("model", Kind::kAnything, "Refused: a model on a server.").with(take_no_server),
+    unbound("model", Kind::kRemark,
+            "A model on a server, which is not built: no condition may read the signal."),
     unbound("labels", Kind::kRemark, "Classes of the model, which names them itself."),
-    unbound("unsafe_labels", Kind::kAnything, "Classes that count: `[unsafe]`.")
-        .with(expect_unsafe),
+    unbound("unsafe_labels", Kind::kRemark,
+            "Classes that count: `[unsafe]`. With others, no condition may read the signal."),
     unread("hazard", "Kinds of hazards that count.",
            "every kind counts: the signal matches if the whole is unsafe"),
 };
-constexpr Section kSafety{kSafetyKeys};
+constexpr Section kSafety{kSafetyKeys, checked<check_safety>};
 
 // A signal that examines replies must not become a guard of requests.
 void leave_out_replies(Reader& reader, const yaml::Node& node, std::vector<JailbreakSignal>& out) {
@@ -414,6 +418,21 @@ constexpr Key kSignalsKeys[] = {
 };
 
 }  // namespace
+
+void check_signal_name(Reader& reader, uint32_t line, std::string_view type, std::string_view name,
+                       const std::vector<std::string>& names) {
+  reader.at_key("name", [&] {
+    const auto unusable = reader.unusable_safety.find(name);
+    if (type == "safety" && unusable != reader.unusable_safety.end()) {
+      reader.error(line, fmt::format("the safety signal \"{}\" cannot be evaluated: {}", name,
+                                     unusable->second));
+    }
+    if (std::find(names.begin(), names.end(), name) != names.end()) return;
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    reader.error(line,
+                 fmt::format("unknown {} signal \"{}\"{}", type, name, suggestion(name, known)));
+  });
+}
 
 constinit const Section kSignals{kSignalsKeys};
 

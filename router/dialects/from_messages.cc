@@ -29,9 +29,20 @@ std::string_view finish_reason(std::string_view stop) {
   return stop == "refusal" ? "content_filter" : "stop";
 }
 
+/// True if a call may lack arguments that the model meant to write.
+bool is_cut(std::string_view stop) {
+  return finish_reason(stop) == "length" || finish_reason(stop) == "content_filter";
+}
+
 /// True for blocks without content for a chat completion.
 bool has_no_content(std::string_view type) {
   return type == "redacted_thinking";
+}
+
+/// The arguments of a call: an object, even if the server sends none.
+std::string_view input_of(const Value& call) {
+  const auto input = call.find("input");
+  return input && input->is_object() ? input->raw() : std::string_view("{}");
 }
 
 /// Members of a usage object replace earlier values, since later ones are totals.
@@ -56,7 +67,7 @@ void write_chat_usage(json::Writer& out, const ChatUsage& usage) {
   out.end_object().end_object();
 }
 
-/// As in the router's own errors.
+/// The router's own errors have the same types.
 std::string_view openai_error_type(int status) {
   if (status == 429) return "rate_limit_error";
   return status >= 500 ? "server_error" : "invalid_request_error";
@@ -82,6 +93,7 @@ class FromMessages final : public ReplyTranslator {
   void chunk(std::string_view delta, std::string_view reason, std::string& out) const;
   void text_chunk(std::string_view key, std::string_view text, std::string& out) const;
   void add_arguments(std::string_view arguments, std::string& out) const;
+  void add_input(std::string& out);
   void end(std::string& out);
 
   const bool with_usage_;
@@ -89,7 +101,7 @@ class FromMessages final : public ReplyTranslator {
   EventReader reader_;
   std::string id_, model_, stop_;
   int64_t calls_ = 0;
-  std::string call_input_;  // of the open call, until parts of it come; "": none
+  std::string call_input_;  // of the last call, until it is written or parts of it come; "": none
   ChatUsage usage_;
   int64_t input_ = 0;
   bool done_ = false;
@@ -112,6 +124,7 @@ Result<std::string> FromMessages::whole(std::string body) {
   std::string text, thoughts;
   json::Writer calls;
   calls.begin_array();
+  const std::string_view stop = label(root, "stop_reason");
   size_t index = 0;
   for (const Value& block : content->items()) {
     const std::string_view type = label(block, "type");
@@ -120,10 +133,10 @@ Result<std::string> FromMessages::whole(std::string body) {
     } else if (type == "thinking") {
       thoughts += label(block, "thinking");
     } else if (type == "tool_use") {
-      const auto input = block.find("input");
       calls.begin_object().member("id", label(block, "id")).member("type", "function");
       calls.key("function").begin_object().member("name", label(block, "name"));
-      calls.member("arguments", input ? input->raw() : std::string_view("{}"));
+      const std::string_view input = input_of(block);
+      calls.member("arguments", input == "{}" && is_cut(stop) ? std::string_view() : input);
       calls.end_object().end_object();
       ++calls_;
     } else if (!has_no_content(type)) {
@@ -141,7 +154,7 @@ Result<std::string> FromMessages::whole(std::string body) {
   calls.end_array();
   if (calls_ > 0) out.key("tool_calls").raw(calls.take());
   out.end_object().key("logprobs").null();
-  out.member("finish_reason", finish_reason(label(root, "stop_reason"))).end_object().end_array();
+  out.member("finish_reason", finish_reason(stop)).end_object().end_array();
   write_chat_usage(out, usage_);
   return out.end_object().take();
 }
@@ -183,7 +196,14 @@ void FromMessages::text_chunk(std::string_view key, std::string_view text, std::
   chunk(delta.begin_object().member(key, text).end_object().take(), {}, out);
 }
 
+// A call without arguments comes without parts, and clients parse the arguments. A call that was
+// cut may lack its parts, too, so wait until something follows the call or the reply ends.
+void FromMessages::add_input(std::string& out) {
+  if (!call_input_.empty()) add_arguments(std::exchange(call_input_, {}), out);
+}
+
 Result<void> FromMessages::block_start(const Value& root, std::string& out) {
+  add_input(out);
   const auto block = root.find("content_block");
   const std::string_view type = label(block, "type");
   if (type == "text") {
@@ -197,8 +217,7 @@ Result<void> FromMessages::block_start(const Value& root, std::string& out) {
     delta.begin_object().member("name", label(block, "name")).member("arguments", "");
     delta.end_object().end_object().end_array().end_object();
     chunk(delta.take(), {}, out);
-    const auto input = block->find("input");
-    call_input_ = input ? input->raw() : std::string_view("{}");
+    call_input_ = input_of(*block);
   } else if (!has_no_content(type)) {
     return fail(Code::kUpstream, "the reply: content_block.type: not supported");
   }
@@ -230,6 +249,7 @@ void FromMessages::add_arguments(std::string_view arguments, std::string& out) c
 
 void FromMessages::end(std::string& out) {
   done_ = true;
+  if (!is_cut(stop_)) add_input(out);
   chunk("{}", finish_reason(stop_), out);
   if (with_usage_) {
     json::Writer event;
@@ -261,9 +281,6 @@ Result<void> FromMessages::event(std::string_view data, std::string& out) {
     return block_start(root, out);
   } else if (type == "content_block_delta") {
     return block_delta(root, out);
-  } else if (type == "content_block_stop") {
-    // A call without arguments comes without parts, and clients parse the arguments.
-    if (!call_input_.empty()) add_arguments(std::exchange(call_input_, {}), out);
   } else if (type == "message_delta") {
     stop_ = label(root.find("delta"), "stop_reason");
     add_usage(root.find("usage"), usage_, input_);

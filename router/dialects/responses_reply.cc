@@ -273,10 +273,10 @@ void ResponsesReplies::close(std::string& out) {
   item_ = OutputItem();
 }
 
-// The conversation keeps a call as the server wrote it. Clients parse the arguments, so a call
-// without any that was not cut gets an empty object.
+// Clients parse the arguments, so a call without any gets an empty object, unless the reply was
+// cut. The conversation keeps the arguments of a custom tool as the server wrote them.
 void ResponsesReplies::close_call(std::string& out) {
-  if (item_.kind == ItemKind::kCall && item_.arguments.empty() && finish_ != "length")
+  if (item_.kind == ItemKind::kCall && item_.arguments.empty() && status() != "incomplete")
     add_arguments("{}", out);
   output_messages_.begin("assistant");
   output_messages_.add_call(item_.call_id, item_.function, item_.arguments);

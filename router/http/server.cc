@@ -234,7 +234,7 @@ void Server::stop() {
 Server::Counts Server::counts() const {
   const ServerState& shared = impl_->shared;
   return {shared.open_connections.count(), shared.refused_connections.load(),
-          shared.memory.refused()};
+          shared.memory.refused(), shared.memory.waiting()};
 }
 
 size_t Server::threads() const {

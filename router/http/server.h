@@ -61,6 +61,7 @@ class Server {
     uint32_t connections = 0;          // open now
     uint64_t refused_connections = 0;  // since the start, because too many were open
     uint64_t refused_bodies = 0;       // since the start, because bodies took too much memory
+    size_t waiting_bodies = 0;         // now, for memory
   };
   Counts counts() const;
 

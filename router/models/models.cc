@@ -231,6 +231,13 @@ std::string remedy_of(const std::string& directory) {
 }
 
 std::string refusal_of(const std::string& source, const ModelNeed& need) {
+  if (need.task == "safety") {  // no model of ours has this task
+    return fmt::format(
+        "{}, but decisions depend on {}; name the directory of a classifier with the classes safe "
+        "and unsafe in global.model_catalog.system.safety, or serve without it with "
+        "--missing-models ignore",
+        absence_of(source, need), need.what);
+  }
   std::string command = weights::pull_command(need.directory);
   if (command.empty()) command = "signalbox models pull hf:OWNER/NAME";
   const std::string message = fmt::format("{}, but decisions depend on {}; fetch it with `{}`",

@@ -28,11 +28,12 @@ class Counter {
   std::atomic<double> value_{0};
 };
 
+/// A thread that reads a value also sees what the threads that added to it had written before.
 class Gauge {
  public:
-  void add(double amount) { value_.fetch_add(amount, std::memory_order_relaxed); }
+  void add(double amount) { value_.fetch_add(amount, std::memory_order_release); }
   void set(double value) { value_.store(value, std::memory_order_relaxed); }
-  double value() const { return value_.load(std::memory_order_relaxed); }
+  double value() const { return value_.load(std::memory_order_acquire); }
 
  private:
   std::atomic<double> value_{0};

@@ -13,11 +13,17 @@ inline constexpr std::string_view kOpenAi = "api.openai.com";
 inline constexpr std::string_view kOpenRouter = "openrouter.ai";
 inline constexpr std::string_view kDeepSeek = "api.deepseek.com";
 
-/// Returns whether one of the model's backends is that server. A request is written once, before a
-/// backend is chosen, so all backends of a model are expected to accept the same form.
+/// Returns whether one of the model's backends is that server, or one of its regions such as
+/// eu.api.openai.com. A request is written once, before a backend is chosen, so all backends of a
+/// model are expected to accept the same form.
 inline bool is_served_by(const config::Model& model, std::string_view host) {
   return std::any_of(model.backend_refs.begin(), model.backend_refs.end(),
-                     [&](const config::BackendRef& backend) { return backend.host == host; });
+                     [&](const config::BackendRef& backend) {
+                       std::string_view name = backend.host;
+                       if (!name.ends_with(host)) return false;
+                       name.remove_suffix(host.size());
+                       return name.empty() || name.ends_with('.');
+                     });
 }
 
 /// Returns whether the model's servers have the API, so that a request in it can go there as it is.

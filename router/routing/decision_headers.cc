@@ -239,8 +239,8 @@ std::string model_words(const Plan& plan) {
     out += fmt::format(" (requested as {})", plan.upstream_name);
   if (!plan.selection_method.empty())
     out += fmt::format(" by {} ({})", plan.selection_method, plan.selection_reason);
-  if (plan.reasoning == true)
-    out += fmt::format(", reasoning on (effort {})", plan.reasoning_effort);
+  if (plan.reasoning == true) out += ", reasoning on";
+  if (!plan.reasoning_effort.empty()) out += fmt::format(" (effort {})", plan.reasoning_effort);
   if (plan.reasoning == false) out += ", reasoning off";
   if (plan.injected_system_prompt) out += ", system prompt added";
   if (plan.image != nullptr) {

@@ -76,10 +76,11 @@ void add_edits(const std::optional<plugins::CompressedContext>& context,
   if (context) edits.insert(edits.end(), context->edits.begin(), context->edits.end());
 }
 
-/// The effort that the client requests; "" if there is none.
-std::string effort_of(const json::Value& root) {
+/// The effort that the client requests, or else `default_effort`.
+std::string effort_of(const json::Value& root, std::string_view default_effort) {
   const auto effort = root.find("reasoning_effort");
-  return effort && effort->is_string() ? std::string(effort->text()) : std::string();
+  const bool has_effort = effort && effort->is_string() && !effort->text().empty();
+  return std::string(has_effort ? effort->text() : default_effort);
 }
 
 bool requests_usage(const json::Value& root) {
@@ -235,7 +236,9 @@ void Planner::set_reasoning_of(const config::ModelRef& ref,
   if (has_effort && !on) on = true;
   if (!plan.model->reasoning_family.empty() || on == false) plan.reasoning = on;
   if (plan.reasoning != true) return;
-  plan.reasoning_effort = config_.providers.default_reasoning_effort;
+  // Some of Anthropic's models refuse an effort, so only the decision itself may send one there.
+  if (!plugins::speaks(*plan.model, request::Api::kMessages))
+    plan.reasoning_effort = config_.providers.default_reasoning_effort;
   if (!ref.reasoning_effort.empty()) plan.reasoning_effort = ref.reasoning_effort;
   if (has_effort) plan.reasoning_effort = difficulty->reasoning_effort;
 }
@@ -300,10 +303,12 @@ std::string Planner::edit_body(const PlanInputs& inputs, const config::Difficult
   if (reasoning && !plan.model->reasoning_family.empty()) {
     const config::ReasoningFamily& family =
         config_.providers.reasoning_families.at(plan.model->reasoning_family);
-    const std::string effort = plan.reasoning ? plan.reasoning_effort : effort_of(root);
-    plugins::set_reasoning(family, *plan.model, *reasoning,
-                           effort.empty() ? config_.providers.default_reasoning_effort : effort,
-                           body, edits);
+    const bool by_client =
+        !plan.reasoning && !plugins::speaks(*plan.model, request::Api::kMessages);
+    const std::string effort = by_client
+                                   ? effort_of(root, config_.providers.default_reasoning_effort)
+                                   : plan.reasoning_effort;
+    plugins::set_reasoning(family, *plan.model, *reasoning, effort, body, edits);
   }
   add_edits(inputs.results.context, edits);
   body.finish(edits);

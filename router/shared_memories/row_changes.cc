@@ -1,5 +1,5 @@
 // Changes of rows. A write that was under way or is repeated may bring back a row that was deleted.
-// That row does not count, and the next change of its user removes it.
+// The row does not count then, and the next change of its user removes it.
 
 #include <algorithm>
 #include <utility>

@@ -129,6 +129,19 @@ bool may_repeat(Stage stage, bool timed_out, const config::RetryOn& on) {
   return timed_out ? on.timeout : on.refused;
 }
 
+/// Replaces a redirect by an error, because a client that follows it repeats its request past the
+/// router. The redirect of a GET passes, because it can lead to the place where a file is stored.
+void refuse_redirect(const Call& call, std::string_view backend,
+                     Result<std::unique_ptr<UpstreamReply>>& answer) {
+  if (!answer || call.method == "GET") return;
+  const int status = (*answer)->head().status;
+  if (status != 301 && status != 302 && status != 303 && status != 307 && status != 308) return;
+  answer = fail(Code::kUpstream,
+                "backend \"{}\": it redirects to another address (HTTP {}); the router follows no "
+                "redirects, so its file must give the backend that address",
+                backend, status);
+}
+
 }  // namespace
 
 /// The backends of one model.
@@ -246,6 +259,7 @@ http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& c
     stage = Stage::kConnecting;
     const Call attempt = attempt_of(call, limit ? limit->interrupt() : call.interrupt, stage);
     out.answer = co_await pool.backends[*worker]->call(attempt);
+    refuse_redirect(call, balancer.name(*worker), out.answer);
     if (limit && !call.limits_whole) limit->lift();
     tried.push_back(*worker);
     const bool again = !call.gives_way && out.attempts <= settings.retry_count &&

@@ -41,27 +41,6 @@ std::string HttpBackend::head_of(const Call& call) const {
   return head;
 }
 
-namespace {
-
-/// True for a reply that would send the client, with its body and its key, past the router.
-bool is_redirect(const Call& call, int status) {
-  return call.method == "POST" &&
-         (status == 301 || status == 302 || status == 303 || status == 307 || status == 308);
-}
-
-}  // namespace
-
-Result<std::unique_ptr<UpstreamReply>> HttpBackend::check(
-    const Call& call, std::unique_ptr<HttpUpstreamReply> reply) const {
-  const int status = reply->head().status;
-  if (!is_redirect(call, status)) return std::unique_ptr<UpstreamReply>(std::move(reply));
-  Error error{Code::kUpstream,
-              fmt::format("it redirects to another address (HTTP {}); the router follows no "
-                          "redirects, so base_url must be that address",
-                          status)};
-  return tl::unexpected<Error>(add_name(std::move(error)));
-}
-
 http::Task<Result<std::unique_ptr<UpstreamReply>>> HttpBackend::call(const Call& call) const {
   if (!tls_) {
     Error broken{Code::kUpstream, tls_.error().message};
@@ -82,7 +61,7 @@ http::Task<Result<std::unique_ptr<UpstreamReply>>> HttpBackend::call(const Call&
     stage = Stage::kSent;
     Result<void> begun = co_await reply->begin(head, call.body);
     if (reply->has_begun()) stage = Stage::kAnswered;
-    if (begun) co_return check(call, std::move(reply));
+    if (begun) co_return std::unique_ptr<UpstreamReply>(std::move(reply));
     // The server closed the idle connection while our request was on its way. We cannot distinguish
     // this from a server that ran the request and died without a byte of reply. Running a
     // completion twice only costs more, and we repeat it only once.
@@ -98,7 +77,7 @@ http::Task<Result<std::unique_ptr<UpstreamReply>>> HttpBackend::call(const Call&
   Result<void> begun = co_await reply->begin(head, call.body);
   if (reply->has_begun()) stage = Stage::kAnswered;
   if (!begun) co_return tl::unexpected<Error>(std::move(begun).error());
-  co_return check(call, std::move(reply));
+  co_return std::unique_ptr<UpstreamReply>(std::move(reply));
 }
 
 http::Task<Result<std::unique_ptr<Channel>>> HttpBackend::connect(

@@ -11,8 +11,6 @@
 
 namespace signalbox::upstream {
 
-class HttpUpstreamReply;
-
 class HttpBackend final : public Backend {
  public:
   /// upstream/outgoing decides which header fields are sent.
@@ -31,9 +29,6 @@ class HttpBackend final : public Backend {
   http::Task<Result<std::unique_ptr<Channel>>> connect_to(http::Endpoint endpoint,
                                                           http::asio::io_context& loop,
                                                           http::Interrupt& interrupt) const;
-  /// Returns the reply, unless it is a redirect.
-  Result<std::unique_ptr<UpstreamReply>> check(const Call& call,
-                                               std::unique_ptr<HttpUpstreamReply> reply) const;
   Error add_name(Error error) const;
 
   config::BackendRef ref_;

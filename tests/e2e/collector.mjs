@@ -122,6 +122,7 @@ export class Collector {
     const parts = [];
     for await (const part of request) parts.push(part);
     this.types.add(request.headers["content-type"]);
+    if (this.redirects) return response.writeHead(307, { location: "http://127.0.0.1:1/" }).end();
     try {
       if (request.url === "/v1/traces") this.#keep(Buffer.concat(parts));
       else if (request.url === "/v1/metrics") this.#keepMetrics(Buffer.concat(parts));

@@ -217,6 +217,14 @@ test("an export that fails for now is sent again as it was; one that the collect
   });
 });
 
+test("an export that the collector redirects is refused, because it would be redirected again", async () => {
+  const collector = await Collector.start();
+  collector.redirects = true;
+  await withDaemon(collector, {}, (daemon) =>
+    until(() => /metrics cannot be sent and are dropped: HTTP status 307/.test(daemon.log), () => `the line of the log:\n${daemon.log}`),
+  );
+});
+
 test("requests do not wait for a collector that is away", async () => {
   const collector = await Collector.start();
   const { port } = collector;

@@ -132,6 +132,18 @@ test("the narrowest rule of an entrypoint chooses the recipe", async () => {
   assert.equal((await send("assistant", "Hello.", ada, "/v1/messages")).said, "small", "the rule is for another path");
 });
 
+test("an explanation and an evaluation use the recipe that serving uses", async () => {
+  const ada = { "content-type": "application/json", "x-tenant": "A", "x-user": "B" };
+  const request = { model: "assistant", messages: [{ role: "user", content: "Hello." }] };
+  assert.equal((await send("assistant", "Hello.", ada)).decision, "premium");
+  for (const [path, body] of Object.entries({ "/api/v1/explain": { request }, "/api/v1/eval": request })) {
+    const answer = await fetch(`${daemon.managementUrl}${path}`, { method: "POST", headers: ada, body: JSON.stringify(body) });
+    const text = await answer.text();
+    assert.equal(answer.status, 200, `${path}: ${text}`);
+    assert.match(text, /"recipe":"premium"/, path);
+  }
+});
+
 test("without a rule for it, a request gets 404, and the name is not listed", async () => {
   const names = async (headers) => (await (await fetch(`${daemon.url}/v1/models`, { headers })).json()).data.map((each) => each.id);
   const answer = await send("assistant", "Hello.", { "x-tenant": "B" });

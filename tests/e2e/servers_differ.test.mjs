@@ -23,17 +23,26 @@ providers:
     - {name: claude, api_format: anthropic, reasoning_family: gpt, backend_refs: [{name: claude, endpoint: "127.0.0.1:${upstream}"}]}
 routing:
   signals:
-    keywords: [{name: hard, keywords: [prove]}]
+    keywords: [{name: hard, keywords: [prove]}, {name: quick, keywords: [guess]}, {name: plain, keywords: [think]}]
   decisions:
     - name: reasoned
       priority: 2
       rules: {type: keyword, name: hard}
       modelRefs: [{model: claude, use_reasoning: true, reasoning_effort: high}]
+    - name: unreasoned
+      priority: 2
+      rules: {type: keyword, name: quick}
+      modelRefs: [{model: claude, use_reasoning: false}]
+    - name: without_effort
+      priority: 2
+      rules: {type: keyword, name: plain}
+      modelRefs: [{model: claude, use_reasoning: true}]
     - name: kept
       priority: 1
       modelRefs: [{model: chats}]
       plugins: [{type: response_cache, configuration: {mode: exact}}]
 global:
+  api: {files_model: chats}
   services:
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
 `;
@@ -100,24 +109,47 @@ const block = (index, content_block, parts = []) =>
   parts.map((partial_json) => event("content_block_delta", { index, delta: { type: "input_json_delta", partial_json } })).join("") +
   event("content_block_stop", { index });
 
-test("a call without arguments has an empty object", async () => {
+/// A stream of Anthropic's server with these blocks.
+const messageOf = (blocks, stop_reason) => {
   const message = { id: "msg_1", type: "message", role: "assistant", model: "m", content: [], usage: { input_tokens: 3, output_tokens: 1 } };
-  upstream.answer = () => ({
-    events: [
-      event("message_start", { message }),
-      block(0, { type: "tool_use", id: "a", name: "time", input: {} }, [""]),
-      block(1, { type: "tool_use", id: "b", name: "date", input: {} }),
-      block(2, { type: "tool_use", id: "c", name: "weather", input: {} }, ["", '{"city":', '"Rome"}']),
-      event("message_delta", { delta: { stop_reason: "tool_use" }, usage: { output_tokens: 9 } }),
-      event("message_stop"),
-    ],
-  });
+  const end = event("message_delta", { delta: { stop_reason }, usage: { output_tokens: 9 } }) + event("message_stop");
+  return { events: [event("message_start", { message }), ...blocks, end] };
+};
+
+test("a call without arguments has an empty object", async () => {
+  const blocks = [
+    block(0, { type: "tool_use", id: "a", name: "time", input: {} }, [""]),
+    block(1, { type: "tool_use", id: "b", name: "date", input: null }),
+    block(2, { type: "tool_use", id: "c", name: "weather", input: {} }, ["", '{"city":', '"Rome"}']),
+    block(3, { type: "tool_use", id: "d", name: "place", input: {} }),
+  ];
+  upstream.answer = () => messageOf(blocks, "tool_use");
   const chat = await openai.chat.completions.stream({ model: "claude", messages: kMessages }).finalChatCompletion();
   const calls = chat.choices[0].message.tool_calls.map(({ id, function: f }) => [id, f.name, f.arguments]);
-  assert.deepEqual(calls, [["a", "time", "{}"], ["b", "date", "{}"], ["c", "weather", '{"city":"Rome"}']]);
+  assert.deepEqual(calls, [["a", "time", "{}"], ["b", "date", "{}"], ["c", "weather", '{"city":"Rome"}'], ["d", "place", "{}"]]);
   upstream.answer = () => streamed([{ tool_calls: [call("a", "time", "", 0)] }, { tool_calls: [call("b", "date", "", 1)] }], "tool_calls");
   const response = await openai.responses.stream({ model: "chats", input: "x" }).finalResponse();
   assert.deepEqual(ofResponse(response), [["a", "time", {}], ["b", "date", {}]]);
+});
+
+test("a call that was cut before its arguments has none, so that nobody runs it", async () => {
+  const cut = ["a", "b"].map((id, index) => block(index, { type: "tool_use", id, name: "clean", input: {} }));
+  for (const reason of ["max_tokens", "model_context_window_exceeded", "refusal"]) {
+    upstream.answer = () => messageOf(cut, reason);
+    const texts = ["", ""];
+    for await (const { choices } of await openai.chat.completions.create({ model: "claude", messages: kMessages, stream: true }))
+      for (const { index, function: f } of choices[0].delta.tool_calls ?? []) texts[index] += f.arguments;
+    assert.deepEqual(texts, ["{}", ""], reason);
+    const content = [{ type: "tool_use", id: "a", name: "clean", input: {} }];
+    upstream.answer = () => ({ body: { id: "msg_1", type: "message", role: "assistant", model: "m", content, stop_reason: reason } });
+    const whole = await openai.chat.completions.create({ model: "claude", messages: kMessages });
+    assert.equal(whole.choices[0].message.tool_calls[0].function.arguments, "", reason);
+  }
+  for (const reason of ["length", "content_filter"]) {
+    upstream.answer = () => completion({ content: null, tool_calls: [call("a", "clean", "", 0)] }, reason);
+    const { status, output } = await openai.responses.create({ model: "chats", input: "x" });
+    assert.deepEqual([status, output[0].arguments], ["incomplete", ""], reason);
+  }
 });
 
 test("a report about the prompt, which Azure sends first, does not name the model", async () => {
@@ -129,34 +161,43 @@ test("a report about the prompt, which Azure sends first, does not name the mode
   assert.deepEqual([response.model, response.output_text], ["scripted", "Fine."]);
 });
 
-test("the effort of a decision reaches Anthropic's server from every client", async () => {
+// Some of Anthropic's models refuse every effort.
+test("Anthropic's server gets the effort that a decision states, from every client, and no other", async () => {
   const content = [{ type: "text", text: "Done." }];
   upstream.answer = () => ({ body: { id: "msg_1", type: "message", role: "assistant", content, stop_reason: "end_turn" } });
-  const messages = [{ role: "user", content: "prove it" }];
-  const requests = [
-    () => openai.chat.completions.create({ model: "auto", messages }),
-    () => openai.responses.create({ model: "auto", input: "prove it" }),
-    () => anthropic.messages.create({ model: "auto", max_tokens: 9, messages }),
-  ];
-  for (const request of requests) {
-    await request();
-    assert.deepEqual(upstream.received.output_config, { effort: "high" }, upstream.body);
+  for (const [text, sent] of [["prove it", { effort: "high" }], ["think", undefined], ["guess", undefined]]) {
+    const messages = [{ role: "user", content: text }];
+    const requests = [
+      () => openai.chat.completions.create({ model: "auto", messages }),
+      () => openai.chat.completions.create({ model: "auto", messages, reasoning_effort: "low" }),
+      () => openai.responses.create({ model: "auto", input: text }),
+      () => openai.responses.create({ model: "auto", input: text, reasoning: { effort: "low" } }),
+      () => anthropic.messages.create({ model: "auto", max_tokens: 9, messages }),
+    ];
+    for (const request of requests) {
+      await request();
+      assert.deepEqual(upstream.received.output_config, sent, upstream.body);
+    }
   }
 });
 
 test("a redirect of a model's server does not reach the client", async () => {
-  upstream.answer = () => ({ status: 307, headers: { location: "http://127.0.0.1:1/" }, body: "" });
+  const location = "http://127.0.0.1:1/";
+  upstream.answer = () => ({ status: 307, headers: { location }, body: "" });
   for (const [path, more] of [
     ["/v1/chat/completions", { messages: kMessages }],
     ["/v1/messages", { max_tokens: 9, messages: kMessages }],
     ["/v1/responses", { input: "x" }],
     ["/v1/embeddings", { input: "x" }],
+    ["/v1/files/a"],
   ]) {
-    const init = { method: "POST", redirect: "manual", body: JSON.stringify({ model: "chats", ...more }) };
-    const reply = await fetch(`${daemon.url}${path}`, init);
+    const init = more ? { method: "POST", body: JSON.stringify({ model: "chats", ...more }) } : { method: "DELETE" };
+    const reply = await fetch(`${daemon.url}${path}`, { redirect: "manual", ...init });
     assert.deepEqual([reply.status, reply.headers.get("location")], [502, null], path);
-    assert.match((await reply.json()).error.message, /^backend "chats": it redirects to another address \(HTTP 307\); .*base_url/);
+    assert.match((await reply.json()).error.message, /^backend "chats": it redirects to another address \(HTTP 307\)/);
   }
+  const content = await fetch(`${daemon.url}/v1/files/a/content`, { redirect: "manual" });
+  assert.deepEqual([content.status, content.headers.get("location")], [307, location]);
 });
 
 test("an error page has a message for clients of another API", async () => {
@@ -207,7 +248,8 @@ providers:
   defaults: {default_model: gpt}
   models:
     - {name: gpt, backend_refs: [{name: openai, base_url: "https://api.openai.com/v1"}]}
-    - {name: own, backend_refs: [{name: own, endpoint: "models.example:8000"}]}
+    - {name: eu, backend_refs: [{name: eu, base_url: "https://eu.api.openai.com/v1"}]}
+    - {name: own, backend_refs: [{name: own, base_url: "https://notapi.openai.com/v1"}]}
 routing:
   decisions:
     - {name: limited, modelRefs: [{model: gpt}], plugins: [{type: request_params, configuration: {max_tokens_limit: 50}}]}
@@ -227,6 +269,7 @@ global:
       for (const [path, body, expected] of [
         ["/v1/messages", { model: "gpt", ...message }, [undefined, 900]],
         ["/v1/messages", { model: "auto", ...message }, [undefined, 50]],
+        ["/v1/messages", { model: "eu", ...message }, [undefined, 900]],
         ["/v1/messages", { model: "own", ...message }, [900, undefined]],
         ["/v1/responses", { model: "gpt", ...response }, [undefined, 900]],
         ["/v1/responses", { model: "own", ...response }, [900, undefined]],

@@ -416,6 +416,22 @@ TEST(Gliner, tensors_that_do_not_fit_are_named) {
   EXPECT_FALSE(TextModel::open(network.directory(), {.labels = kLabels}));
 }
 
+TEST(Gliner, hidden_states_that_are_not_finite_are_an_error) {
+  const GlinerNetwork network;
+  Checkpoint tensors = network.tensors();
+  tensors.at("token_rep_layer.bert_layer.model.embeddings.word_embeddings.weight").values[5 * 12] =
+      NAN;
+  network.write(tensors);
+  const auto model = TextModel::open(network.directory(), {.labels = kLabels});
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_TRUE((*model)->states(std::vector<int32_t>{4, 6}));
+  const auto states = (*model)->states(std::vector<int32_t>{4, 5});
+  ASSERT_FALSE(states);
+  EXPECT_NE(states.error().message.find("the model's hidden states are not finite"),
+            std::string::npos)
+      << states.error().message;
+}
+
 TEST(WordSpans, takes_the_likeliest_that_do_not_overlap) {
   // (words 4, width 2, labels 2); the last word has no second span.
   std::vector<float> logits(4 * 2 * 2, -5);

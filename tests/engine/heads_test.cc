@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "engine/engine.h"
+#include "engine/prompts.h"
 #include "tests/engine/random_network.h"
 
 namespace signalbox::engine {
@@ -99,9 +100,20 @@ TEST(Heads, one_number_is_a_probability_unless_the_cross_encoder_has_no_activati
   }
   const RandomNetwork single("{" + one + R"(,"problem_type":"single_label_classification"})");
   EXPECT_EQ(open(single)->heads()[0].scores, Scores::kSigmoid);
+  const std::string older = one + R"(,"sbert_ce_default_activation_function":)"
+                                  R"("torch.nn.modules.linear.Identity")";
+  const RandomNetwork multi("{" + older + R"(,"problem_type":"multi_label_classification"})");
+  EXPECT_EQ(open(multi)->heads()[0].scores, Scores::kSigmoid);
+  const RandomNetwork without("{" + older + R"(,"sentence_transformers":{"version":"4.0"}})");
+  EXPECT_EQ(open(without)->heads()[0].scores, Scores::kRaw);
   const RandomNetwork named("{" + one +
                             R"(,"sentence_transformers":{"activation_fn":"torch.nn.Sigmoid"}})");
   EXPECT_EQ(open(named)->heads()[0].scores, Scores::kSigmoid);
+  // A file of its own goes before config.json, if it names an activation.
+  write(named, kPromptsFile, R"({"prompts":{}})");
+  EXPECT_EQ(open(named)->heads()[0].scores, Scores::kSigmoid);
+  write(named, kPromptsFile, R"({"activation_fn":"torch.nn.modules.linear.Identity"})");
+  EXPECT_EQ(open(named)->heads()[0].scores, Scores::kRaw);
 }
 
 TEST(Heads, hidden_states_that_are_not_finite_are_an_error) {
@@ -540,6 +552,11 @@ TEST_F(Embeddings, a_sentence_transformers_directory_sets_pooling_and_length) {
   EXPECT_EQ(model->encode(text_)->size(), 6u);
   const auto states = random_.reference(model->encode(text_).value()).hidden;
   expect_direction(states, embed(*model, {}));
+  // The folder of the encoder does not exist, because its files were moved beside modules.json.
+  write(random_, "modules.json",
+        R"([{"idx":0,"path":"0_Transformer","type":"sentence_transformers.models.Transformer"},)"
+        R"({"idx":1,"path":"1_Pooling","type":"sentence_transformers.models.Pooling"}])");
+  expect_direction(states, embed(*open(random_), {}));
   const std::filesystem::path limit = random_.directory() / "sentence_bert_config.json";
   std::filesystem::rename(limit, random_.directory() / "sentence_xlm-roberta_config.json");
   EXPECT_EQ(open(random_)->tokens_max(), 6);

@@ -8,7 +8,9 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/router/fake_classifier.h"
 
@@ -16,8 +18,9 @@ namespace signalbox::engine {
 namespace {
 
 const std::vector<std::string> kLabels{"x", "y"};
+constexpr std::chrono::seconds kPatience{60};
 
-// Counts its passes, which block while the gate is shut.
+// Counts its passes, which block while the gate is shut, and notes their texts.
 class Gated : public test::FakeClassifier {
  public:
   Gated() : test::FakeClassifier(kLabels, HeadKind::kSequence, false) {}
@@ -26,6 +29,7 @@ class Gated : public test::FakeClassifier {
     {
       std::unique_lock lock(mutex_);
       ++passes_;
+      for (const Input& input : inputs) texts_.emplace_back(input.text);
       changed_.notify_all();
       changed_.wait(lock, [&] { return open_; });
     }
@@ -38,17 +42,22 @@ class Gated : public test::FakeClassifier {
   }
   void wait_for_a_pass() const {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return passes_ > 0; });
+    EXPECT_TRUE(changed_.wait_for(lock, kPatience, [&] { return passes_ > 0; }));
   }
   int passes() const {
     const std::lock_guard lock(mutex_);
     return passes_;
+  }
+  std::vector<std::string> texts() const {
+    const std::lock_guard lock(mutex_);
+    return texts_;
   }
 
  private:
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   mutable int passes_ = 0;
+  mutable std::vector<std::string> texts_;
   bool open_ = false;
 };
 
@@ -56,6 +65,13 @@ std::vector<float> scores_of(const TextModel& model, std::string_view text) {
   const Input input{.text = text};
   const auto answers = model.answer({&input, 1});
   return answers ? answers->front().scores : std::vector<float>{};
+}
+
+void wait_for_queue(const TextModel& model, int32_t requests) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (load_of(model)->requests < requests && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_GE(load_of(model)->requests, requests);
 }
 
 TEST(ServedModel, answers_like_the_model_itself) {
@@ -89,7 +105,7 @@ TEST(ServedModel, batches_requests_that_wait_together) {
   ask("x");
   gated->wait_for_a_pass();
   for (int i = 0; i < 8; ++i) ask(i % 2 == 0 ? "x" : "y");
-  while (load_of(**served)->requests < 8) std::this_thread::yield();
+  wait_for_queue(**served, 8);
   gated->open();
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
@@ -97,29 +113,24 @@ TEST(ServedModel, batches_requests_that_wait_together) {
 }
 
 TEST(ServedModel, runs_other_requests_between_the_texts_of_a_long_one) {
-  class Slow : public test::FakeClassifier {
-   public:
-    Slow() : test::FakeClassifier(kLabels, HeadKind::kSequence, false) {}
-    Result<std::vector<Answer>> answer(std::span<const Input> inputs) const override {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      return test::FakeClassifier::answer(inputs);
-    }
-  };
-  const auto served = serve(std::make_shared<Slow>(), {.workers = 1, .batch_tokens = 1});
+  const auto gated = std::make_shared<Gated>();
+  const auto served = serve(gated, {.workers = 1, .batch_tokens = 1});
   ASSERT_TRUE(served);
-  const std::vector<Input> many(600, Input{.text = "x"});
-  std::atomic<bool> begun = false, ended = false;
+  const std::vector<Input> many(50, Input{.text = "x"});
   std::thread greedy([&] {
-    begun = true;
     const auto answers = (*served)->answer_within({}, many);
     EXPECT_TRUE(answers && answers->size() == many.size());
-    ended = true;
   });
-  while (!begun) std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_EQ(scores_of(**served, "y").size(), 2U);
-  EXPECT_FALSE(ended) << "one text waited for six hundred";
+  gated->wait_for_a_pass();
+  wait_for_queue(**served, 7);  // eight of its texts are submitted at a time, and one of them runs
+  std::thread other([&] { EXPECT_EQ(scores_of(**served, "y").size(), 2U); });
+  wait_for_queue(**served, 8);
+  gated->open();
   greedy.join();
+  other.join();
+  const std::vector<std::string> texts = gated->texts();
+  ASSERT_EQ(texts.size(), 51U);
+  EXPECT_EQ(texts[8], "y") << "one text waited for fifty";
 }
 
 TEST(ServedModel, gives_many_texts_the_answers_of_each) {

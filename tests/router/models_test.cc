@@ -74,6 +74,15 @@ TEST(Models, a_guard_that_a_decision_depends_on_must_have_its_model) {
       "without it with --missing-models ignore");
 }
 
+TEST(Models, the_model_of_safety_signals_is_one_that_the_file_names) {
+  EXPECT_EQ(
+      refusal(configuration(deciding_on("{safety: [{name: s}]}", "{type: safety, name: s}"))),
+      "test.yaml: global.model_catalog.system.safety: there is no model at \"models/safety\", but "
+      "decisions depend on safety signals; name the directory of a classifier with the classes "
+      "safe and unsafe in global.model_catalog.system.safety, or serve without it with "
+      "--missing-models ignore");
+}
+
 // "prompt-guard" is the Semantic Router's name for the repository
 // jailbreak_classifier_modernbert-base_model.
 TEST(Models, a_model_is_also_found_where_pull_puts_it) {

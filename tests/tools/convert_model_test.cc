@@ -316,7 +316,9 @@ TEST_F(ConvertModel, finds_the_files_in_the_layout_of_a_hub) {
         R"({"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"},)"
         R"({"type": "sentence_transformers.models.Dense", "path": "2_Dense"}])");
   write(folder_ / "hub/1_Pooling/config.json", R"({"pooling_mode_cls_token": true})");
+  write(folder_ / "hub/1_Pooling/model.safetensors", "a pooling has no weights");
   const std::string dense = add_dense_layer(folder_ / "hub/2_Dense");
+  write(folder_ / "hub/2_Dense/pytorch_model.bin", torch_of({{"linear.weight", doubling()}}));
   const std::string prompts = R"({"prompts": {"query": "q: "}})";
   write(folder_ / "hub/config_sentence_transformers.json", prompts);
   write(folder_ / "hub/sentence_albert_config.json", R"({"max_seq_length": 20})");
@@ -325,7 +327,9 @@ TEST_F(ConvertModel, finds_the_files_in_the_layout_of_a_hub) {
   ASSERT_EQ(run("hub/onnx/model.onnx new"), 0) << err_;
   expect_same_model(folder_ / "new");
   EXPECT_EQ(read(folder_ / "new/1_Pooling/config.json"), R"({"pooling_mode_cls_token": true})");
+  EXPECT_FALSE(fs::exists(folder_ / "new/1_Pooling/model.safetensors"));
   EXPECT_EQ(read(folder_ / "new/2_Dense/model.safetensors"), dense);
+  EXPECT_FALSE(fs::exists(folder_ / "new/2_Dense/pytorch_model.bin")) << "the same weights again";
   // Older repositories have PyTorch's format of dense layers only.
   const auto vector_of = [&](const char* directory) {
     std::vector<float> out(36);
@@ -334,7 +338,6 @@ TEST_F(ConvertModel, finds_the_files_in_the_layout_of_a_hub) {
     return out;
   };
   const std::vector<float> expected = vector_of("new");
-  write(folder_ / "hub/2_Dense/pytorch_model.bin", torch_of({{"linear.weight", doubling()}}));
   fs::remove(folder_ / "hub/2_Dense/model.safetensors");
   ASSERT_EQ(run("hub/onnx/model.onnx older"), 0) << err_;
   EXPECT_EQ(vector_of("older"), expected);

@@ -92,6 +92,33 @@ TEST_F(Lora, is_found_with_and_without_the_trunks_prefix) {
   EXPECT_EQ(adapter->replacement("classifier.weight"), nullptr);
 }
 
+TEST_F(Lora, of_each_family_with_a_head_is_found_in_its_bare_encoder) {
+  constexpr std::pair<const char*, const char*> kNames[] = {
+      {"albert.", "encoder.albert_layer_groups.0.albert_layers.0.attention.query"},
+      {"bert.", "encoder.layer.0.attention.self.query"},
+      {"deberta.", "encoder.layer.0.attention.self.query_proj"},
+      {"distilbert.", "transformer.layer.0.attention.q_lin"},
+      {"electra.", "encoder.layer.0.attention.self.query"},
+      {"model.", "layers.0.attn.Wqkv"},
+      {"mpnet.", "encoder.layer.0.attention.attn.q"},
+      {"roberta.", "encoder.layer.0.attention.self.query"},
+      {"transformer.", "encoder.block.0.layer.0.SelfAttention.q"}};
+  for (const auto& [prefix, bare] : kNames) {
+    const std::string headed = std::string(prefix) + bare;
+    for (const std::string& own : {headed, std::string(bare)}) {
+      const std::string file =
+          file_of({{"base_model.model." + own + ".lora_A.weight", {1, 3}, {1, 2, 3}},
+                   {"base_model.model." + own + ".lora_B.weight", {2, 1}, {1, 1}}});
+      const auto config = HfConfig::parse(kConfig, "adapter_config.json");
+      const auto adapter = LoraAdapter::read(*config, *tensors_of(file, "adapter_model"));
+      ASSERT_TRUE(adapter) << adapter.error().message;
+      EXPECT_NE(adapter->layer(headed), nullptr) << own;
+      EXPECT_NE(adapter->layer(bare), nullptr) << own;
+      EXPECT_EQ(adapter->layer(std::string(bare) + ".other"), nullptr) << own;
+    }
+  }
+}
+
 TEST_F(Lora, merges_changed_tensors_and_adds_missing_ones) {
   const auto merged =
       merge({{"q.weight", {2, 3}, {1, 1, 1, 0, 0, 0}}, {"other", {1}, {5}}}, kConfig);

@@ -17,10 +17,14 @@ using Type = config::ReasoningFamily::Type;
 constexpr std::string_view kEffort = "reasoning_effort";
 constexpr std::string_view kTemplate = "chat_template_kwargs";
 
+void set_effort(bool on, std::string_view effort, splice::ObjectEditor& body) {
+  on && !effort.empty() ? body.set(kEffort, json::quote(effort)) : body.remove(kEffort);
+}
+
 void set_deepseek(bool on, std::string_view effort, splice::ObjectEditor& body) {
   body.remove(kTemplate);
   body.set("thinking", on ? R"({"type":"enabled"})" : R"({"type":"disabled"})");
-  on ? body.set(kEffort, json::quote(effort)) : body.remove(kEffort);
+  set_effort(on, effort, body);
 }
 
 /// Sets a member of the objects called `name`, or adds such an object.
@@ -74,7 +78,8 @@ void set_reasoning(request::Api api, bool on, std::string_view effort, splice::O
     keep_thoughts(body, edits);
     break;
   }
-  if (on) set_within("output_config", "effort", json::quote(effort), body, edits);
+  if (on && !effort.empty())
+    set_within("output_config", "effort", json::quote(effort), body, edits);
 }
 
 void set_reasoning(const config::ReasoningFamily& family, const config::Model& model, bool on,
@@ -82,10 +87,7 @@ void set_reasoning(const config::ReasoningFamily& family, const config::Model& m
                    std::vector<splice::Edit>& edits) {
   if (is_served_by(model, kDeepSeek)) return set_deepseek(on, effort, body);
   // The translation makes output_config of the effort, and no server of this API has templates.
-  if (model.api_format == config::Model::ApiFormat::kAnthropic) {
-    if (on) body.set(kEffort, json::quote(effort));
-    return;
-  }
+  if (speaks(model, request::Api::kMessages)) return set_effort(on, effort, body);
   if (family.type == Type::kChatTemplateKwargs) {
     body.remove(kEffort);
     return set_within(kTemplate, family.parameter, on ? "true" : "false", body, edits);

@@ -17,7 +17,8 @@ namespace signalbox::plugins {
 /// - top_level_reasoning_effort: `parameter` is the effort, at the top level.
 /// DeepSeek's own server is handled in one way for every family: `thinking` is {"type": "enabled"}
 /// or "disabled", reasoning_effort is set if reasoning is on, and chat_template_kwargs are removed
-/// because the server rejects them.
+/// because the server rejects them. Other servers of Anthropic's API get the effort and nothing
+/// else. An empty `effort`, which only servers of that API may get, is left out.
 ///
 /// If reasoning is off, an effort that the client has set stays. Without one it is "low", except at
 /// the servers of OpenAI and OpenRouter, where it is left out. A `reasoning_effort` of the client
@@ -29,8 +30,8 @@ void set_reasoning(const config::ReasoningFamily& family, const config::Model& m
                    std::vector<splice::Edit>& edits);
 
 /// The same for a request in its client's own API, which has one form for all models. On: the
-/// effort is set, and `thinking` is no longer disabled. Off: `thinking` is disabled, together with
-/// the context management that needs it; the effort of a response stays.
+/// effort is set unless it is empty, and `thinking` is no longer disabled. Off: `thinking` is
+/// disabled, together with the context management that needs it; the effort of a response stays.
 void set_reasoning(request::Api api, bool on, std::string_view effort, splice::ObjectEditor& body,
                    std::vector<splice::Edit>& edits);
 

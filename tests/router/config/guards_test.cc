@@ -66,7 +66,7 @@ routing:
   EXPECT_EQ(notices("", "tier: 2", "tier: 1, " + keyword),
             by_tier + "f.yaml:16: routing.decisions[1]: " + mixed);
   EXPECT_EQ(notices("", "priority: 99", "tier: 1, " + keyword),
-            "f.yaml:11: routing.decisions[0]: " + mixed + by_tier)
+            by_tier + "f.yaml:16: routing.decisions[1]: " + mixed)
       << "a priority does not help against a tier";
   EXPECT_EQ(notices("strategy: confidence", "priority: 99", keyword), by_tier);
   EXPECT_EQ(notices("strategy: confidence", "priority: 99", "rules: {}"), "")

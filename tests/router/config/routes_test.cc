@@ -189,7 +189,7 @@ recipes:
   EXPECT_TRUE(config.routing.jailbreak.empty()) << "the file switches it off";
   const Decision& refusal = config.routing.decisions[1];
   EXPECT_TRUE(is_guard(refusal));
-  EXPECT_GT(refusal.priority, 100);
+  EXPECT_EQ(refusal.tier, 1);
   EXPECT_EQ(refusal.rules.conditions.size(), 2u) << "it is for the requests of the decision";
   const Routing& recipe = config.recipes.at(0).routing;
   ASSERT_EQ(recipe.decisions.size(), 2u);
@@ -198,6 +198,86 @@ recipes:
       newer_notices(file).find("the plugins jailbreak and pii are of older files; each becomes "
                                "a signal, and a decision that refuses what the signal finds"),
       std::string::npos);
+}
+
+// A decision with a plugin of an early file, on line 8.
+std::string with_plugin(std::string_view plugin, std::string_view keys = "",
+                        std::string_view routing = "") {
+  return fmt::format(
+      "{}routing:\n  decisions: [{{name: d, modelRefs: [{{model: small}}], plugins: [{}]{}}}]\n{}",
+      kTwoModels, plugin, keys, routing);
+}
+
+TEST(EarlyParts, no_decision_ranks_above_a_plugin_that_refused) {
+  for (const auto& [keys, routing, tier] :
+       {std::tuple{", priority: 2147483647", "", 0},
+        {", tier: 1", "", 2},
+        {", tier: 5", "", 6},
+        {", rules: {operator: OR, conditions: [{type: domain, name: law}]}",
+         "  strategy: confidence\n", 0}}) {
+    const std::string file = with_plugin("{type: pii}", keys, routing);
+    const Config config = newer_config(file);
+    ASSERT_EQ(config.routing.decisions.size(), 2u);
+    EXPECT_EQ(config.routing.decisions[0].tier, tier);
+    EXPECT_EQ(config.routing.decisions[1].tier, 1);
+    EXPECT_EQ(newer_notices(file),
+              "f.yaml:1: the plugins jailbreak and pii are of older files; each becomes a signal, "
+              "and a decision that refuses what the signal finds");
+  }
+  EXPECT_NE(newer_errors(with_plugin("{type: pii}", ", tier: 2147483647"))
+                .find("f.yaml:8: routing.decisions[0].tier: expected an integer from 0 to "
+                      "2147483646, found \"2147483647\""),
+            std::string::npos);
+}
+
+TEST(EarlyParts, no_setting_of_such_a_plugin_disappears) {
+  const std::string all =
+      with_plugin("{type: pii, configuration: {include_history: true, treshold: 0.2, name: n}}");
+  EXPECT_TRUE(newer_config(all).routing.pii.at(0).include_history);
+  EXPECT_EQ(newer_notices(all).substr(newer_notices(all).find('\n') + 1),
+            "f.yaml:8: routing.decisions[0].plugins[0]: unknown key \"name\" (known: enabled, "
+            "threshold, include_history)\n"
+            "f.yaml:8: routing.signals.pii[0]: unknown key \"treshold\"; did you mean "
+            "\"threshold\"?");
+  EXPECT_NE(newer_notices(with_plugin("{type: jailbreak, enabled: false}"))
+                .find("f.yaml:8: routing.decisions[0].plugins[0]: unknown key \"enabled\""),
+            std::string::npos);
+  EXPECT_EQ(newer_errors(with_plugin("{type: jailbreak, configuration: {enabled: 1}}")),
+            "f.yaml:8: routing.decisions[0].plugins[0].configuration.enabled: expected true or "
+            "false, found \"1\"");
+  EXPECT_EQ(newer_errors(with_plugin("{type: jailbreak, configuration: [1]}")),
+            "f.yaml:8: routing.decisions[0].plugins[0].configuration: expected a mapping, found a "
+            "list");
+  EXPECT_EQ(newer_errors(fmt::format("{}recipes: [{{name: r, routing: {{decisions: [{{name: d, "
+                                     "plugins: [{{type: pii, configuration: {{enabled: no way}}}}]"
+                                     "}}]}}}}]\n",
+                                     kTwoModels)),
+            "f.yaml:7: recipes[0].routing.decisions[0].plugins[0].configuration.enabled: expected "
+            "true or false, found \"no way\"");
+}
+
+TEST(EarlyParts, a_family_of_card_and_model_must_be_the_same) {
+  const auto with = [](std::string_view model, std::string_view card) {
+    return fmt::format(R"(version: v0.3
+providers:
+  models: [{{name: m, {}, backend_refs: [{{type: echo}}]}}]
+  defaults: {{reasoning_families: {{q: {{type: chat_template_kwargs, parameter: p}}}}}}
+routing:
+  modelCards: [{{name: m, reasoning_family_ref: {}}}]
+)",
+                       model, card);
+  };
+  for (const std::string_view model : {"reasoning_family: q", "reasoning: {family: q}",
+                                       "reasoning_family: null", "reasoning: {enabled: true}"}) {
+    EXPECT_EQ(newer_config(with(model, "q")).providers.find("m")->reasoning_family, "q") << model;
+  }
+  for (const std::string_view model : {"reasoning_family: q", "reasoning: {family: q}",
+                                       "reasoning: {type: chat_template_kwargs, parameter: p}"}) {
+    EXPECT_EQ(newer_errors(with(model, "qwen3")),
+              "f.yaml:6: routing.modelCards[0].reasoning_family_ref: \"qwen3\" contradicts the "
+              "reasoning of the model in providers.models")
+        << model;
+  }
 }
 
 TEST(EarlyParts, a_card_names_the_reasoning_family_of_its_model) {
@@ -243,19 +323,43 @@ TEST(Tiers, a_file_with_some_gets_a_notice) {
       "one; in the Semantic Router it ranks above them (docs/upstream.md)");
 }
 
+TEST(Tiers, a_guard_may_have_one_or_lack_one) {
+  const auto notices = [](std::string_view guard, std::string_view other) {
+    return newer_notices(fmt::format(R"({}routing:
+  signals: {{jailbreak: [{{name: j}}]}}
+  decisions:
+    - {{name: g, {}, rules: {{type: jailbreak, name: j}}, action: {{type: route, destination: large}}}}
+    - {{name: d, {}, modelRefs: [{{model: small}}]}}
+)",
+                                     kTwoModels, guard, other));
+  };
+  EXPECT_EQ(notices("tier: 1", "priority: 5"), "") << "an action guards, too";
+  EXPECT_EQ(notices("priority: 9", "tier: 1"),
+            "f.yaml:10: routing.decisions[0]: the guard \"g\" does not route a request that also "
+            "matches \"d\", because that decision can rank above it; give the guard a lower tier "
+            "than that of every other decision");
+}
+
 TEST(Safety, parts_that_would_change_an_answer_are_errors) {
-  const auto with = [](std::string_view keys) {
+  const auto read = [](std::string_view keys, std::string_view decisions) {
     return newer_errors(
-        fmt::format("{}routing: {{signals: {{safety: [{{name: s, {}}}]}}}}\n", kTwoModels, keys));
+        fmt::format("{}routing: {{signals: {{safety: [{{name: s, {}}}]}}, decisions: [{}]}}\n",
+                    kTwoModels, keys, decisions));
+  };
+  const auto with = [&](std::string_view keys) {
+    EXPECT_EQ(read(keys, ""), "accepted") << "no condition reads it";
+    return read(keys, "{name: d, rules: {type: safety, name: s}, modelRefs: [{model: small}]}");
   };
   EXPECT_EQ(with("threshold: 0.5"), "accepted");
+  EXPECT_EQ(with("unsafe_labels: [unsafe]"), "accepted");
   EXPECT_EQ(with("model: remote"),
-            "f.yaml:7: routing.signals.safety[0].model: a server for safety signals is not built; "
+            "f.yaml:7: routing.decisions[0].rules.name: the safety signal \"s\" cannot be "
+            "evaluated: a server for safety signals is not built; "
             "global.model_catalog.system.safety names the directory of their model");
   EXPECT_EQ(
       with("unsafe_labels: [unsafe, controversial]"),
-      "f.yaml:7: routing.signals.safety[0].unsafe_labels: expected [unsafe], because no other "
-      "class counts here");
+      "f.yaml:7: routing.decisions[0].rules.name: the safety signal \"s\" cannot be evaluated: "
+      "its unsafe_labels are not [unsafe], and no other class counts here");
 }
 
 // --- rules of entrypoints ---
@@ -308,6 +412,7 @@ TEST(EntrypointRules, a_request_that_matches_none_has_no_recipe) {
 )"));
   const Entrypoint& entrypoint = config.entrypoints.at(0);
   EXPECT_EQ(recipe_of(entrypoint, request("/v1/chat/completions")), "premium");
+  EXPECT_EQ(recipe_of(entrypoint, {}), "premium") << "without a path it is one for chat";
   EXPECT_EQ(recipe_of(entrypoint, request("/v1/chat/completions/x")), "");
   EXPECT_EQ(recipe_of(entrypoint, request("/v1/messages")), "");
   EXPECT_EQ(recipe_of(entrypoint, request("/v1/messages", {{"x-a", ""}})), "premium");
@@ -353,6 +458,10 @@ TEST(EntrypointRules, mistakes_are_errors) {
                 "small}]}}"),
       "f.yaml:12: entrypoints[0].assignments: expected recipe beside it, which has the decisions; "
       "rules have no assignments");
+  for (const std::string_view none : {"null", "''", "\"\""}) {
+    EXPECT_EQ(errors_of(fmt::format("rules: [{{name: r, recipe: premium}}]\n    recipe: {}", none)),
+              "accepted");
+  }
   EXPECT_EQ(errors_of("rules: []"),
             "f.yaml:10: entrypoints[0].recipe: missing; expected a string, or rules instead");
   EXPECT_EQ(errors_of("rules: [{recipe: premium}]"),

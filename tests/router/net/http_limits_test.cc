@@ -123,7 +123,7 @@ class FullSite {
   void release() { is_released_ = true; }
   bool is_held() const { return is_held_; }
   uint16_t port() const { return site_.port; }
-  uint32_t connections() const { return site_.server.counts().connections; }
+  http::Server::Counts counts() const { return site_.server.counts(); }
   ~FullSite() { release(); }
 
  private:
@@ -170,14 +170,13 @@ void expect_place_given_up(bool is_whole, bool resets) {
     body = std::string(450'000, 'x');
   }
   leaver.send(body);
-  std::this_thread::sleep_for(milliseconds(200));
+  wait_until([&] { return site.counts().waiting_bodies == 1U; });
   Wire other = Wire::connect(site.port());
   other.send(post("/", std::string(kFits, 'x')));
-  std::this_thread::sleep_for(milliseconds(200));
-  wait_until([&] { return site.connections() == 3U; });
+  wait_until([&] { return site.counts().waiting_bodies == 2U; });
   resets ? leaver.reset() : leaver.close();
   EXPECT_EQ(other.read_reply().status, 200);
-  wait_until([&] { return site.connections() == 2U; });
+  wait_until([&] { return site.counts().connections == 2U; });
   site.release();
   EXPECT_EQ(holder.read_reply().status, 200);
 }
@@ -187,6 +186,23 @@ TEST(HttpLimits, a_client_that_leaves_while_its_body_waits_gives_up_its_place) {
   expect_place_given_up(true, true);
   expect_place_given_up(false, false);
   expect_place_given_up(false, true);
+}
+
+TEST(HttpLimits, a_body_waits_for_the_memory_of_another_and_small_ones_pass_it) {
+  FullSite site;
+  Wire holder = Wire::connect(site.port());
+  holder.send(post("/hold", std::string(kHolds, 'x')));
+  wait_until([&] { return site.is_held(); });
+  Wire waits = Wire::connect(site.port());
+  waits.send(post("/", std::string(kWaits, 'x')));
+  wait_until([&] { return site.counts().waiting_bodies == 1U; });
+  Wire small = Wire::connect(site.port());
+  small.send(post("/", "x"));
+  EXPECT_EQ(small.read_reply().status, 200);
+  EXPECT_EQ(site.counts().waiting_bodies, 1U);
+  site.release();
+  EXPECT_EQ(waits.read_reply().status, 200);
+  EXPECT_EQ(holder.read_reply().status, 200);
 }
 
 TEST(HttpLimits, a_smuggled_request_gets_one_refusal_and_the_connection_closes) {
