@@ -567,16 +567,15 @@ global:
   integrations: {kv_transfer: {enabled: true}}
 )");
   EXPECT_EQ(notices.find("unknown key"), std::string::npos) << notices;
-  for (const char* key :
-       {"f.yaml:7: evaluation: has no effect: ",
-        "f.yaml:9: routing.candidate_requirements: has no effect: ",
-        "f.yaml:10: routing.signals.topic_continuity: has no effect: ",
-        "f.yaml:12: global.services.backend_egress: has no effect: ",
-        "f.yaml:13: global.stores.tool_sessions: has no effect: ",
-        "f.yaml:14: global.model_catalog.admission: has no effect: ",
-        "f.yaml:14: global.model_catalog.signal_timeout_ms: has no effect: ",
-        "f.yaml:14: global.model_catalog.system.hazard: has no effect: ",
-        "f.yaml:15: global.integrations.kv_transfer: has no effect: "}) {
+  for (const char* key : {"f.yaml:7: evaluation: has no effect: ",
+                          "f.yaml:9: routing.candidate_requirements: has no effect: ",
+                          "f.yaml:10: routing.signals.topic_continuity: has no effect: ",
+                          "f.yaml:12: global.services.backend_egress: has no effect: ",
+                          "f.yaml:13: global.stores.tool_sessions: has no effect: ",
+                          "f.yaml:14: global.model_catalog.admission: has no effect: ",
+                          "f.yaml:14: global.model_catalog.signal_timeout_ms: has no effect: ",
+                          "f.yaml:14: global.model_catalog.system.hazard: has no effect: ",
+                          "f.yaml:15: global.integrations.kv_transfer: has no effect: "}) {
     EXPECT_NE(notices.find(key), std::string::npos) << key << "\n" << notices;
   }
   EXPECT_EQ(notices.find("profiling"), std::string::npos) << "the file switches it off";
