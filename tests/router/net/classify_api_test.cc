@@ -375,9 +375,11 @@ TEST_F(ClassifyApi, describes_its_models_and_settings) {
   EXPECT_EQ(member(models.body, "models.1.name"), "domain_classifier");
   EXPECT_EQ(member(models.body, "models.1.loaded"), "true");
   EXPECT_EQ(member(models.body, "models.1.categories.0"), "math");
+  EXPECT_EQ(member(models.body, "models.4.name"), "safety_classifier");
   EXPECT_EQ(member(models.body, "system.gpu_available"), "false");
   const Reply classifier = get_it("/info/classifier");
   EXPECT_EQ(member(classifier.body, "config.pii.model_path"), "pii");
+  EXPECT_EQ(member(classifier.body, "config.safety.model_path"), "models/safety");
   EXPECT_EQ(member(classifier.body, "decisions.0"), "maths");
   EXPECT_EQ(member(get_it("/startup-status").body, "phase"), "ready");
 }
