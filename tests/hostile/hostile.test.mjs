@@ -79,7 +79,7 @@ async function exchange(bytes, replies) {
     socket.on("error", () => {});
   });
   socket.write(bytes);
-  await Promise.race([over, pause(kAnswerMsMax)]);
+  await Promise.race([over, pause(kAnswerMsMax, undefined, { ref: false })]); // keeps no process alive that has its answer
   // A server that means to close does so soon after its last reply.
   for (let i = 0; i < 100 && !closed && /connection: close/i.test(text); ++i) await pause(10);
   socket.destroy();
