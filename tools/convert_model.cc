@@ -70,6 +70,10 @@ Result<bool> read_companion(const std::string& name, const std::vector<fs::path>
   return false;
 }
 
+bool is_dense(std::string_view type) {
+  return type == "Dense" || type.ends_with(".Dense");
+}
+
 // Reads the files of each step that modules.json names; each step has its own subfolder. The engine
 // reads the weights of dense layers only.
 Result<void> read_modules(const std::vector<fs::path>& places,
@@ -85,7 +89,7 @@ Result<void> read_modules(const std::vector<fs::path>& places,
     const std::string folder = fmt::format("{}/", path->text());
     SIGNALBOX_TRY_VOID(read_companion(folder + kConfig, places, files));
     const auto type = module.find("type");
-    if (!type || !type->is_string() || !type->text().ends_with(".Dense")) continue;
+    if (!type || !type->is_string() || !is_dense(type->text())) continue;
     SIGNALBOX_TRY(const bool found, read_companion(folder + kWeights, places, files));
     if (!found) SIGNALBOX_TRY_VOID(read_companion(folder + "pytorch_model.bin", places, files));
   }

@@ -444,8 +444,8 @@ void refuse_unbuilt_guards(Reader& reader, const Routing& routing) {
     reader.at_key(fmt::format("decisions[{}].rules", i), [&] {
       reader.error(
           guard.line,
-          fmt::format("the decision \"{}\" would {} nothing, because a signal of its rules "
-                      "is of a type that is not built",
+          fmt::format("the decision \"{}\" cannot be relied on to {}, because a signal of its "
+                      "rules is of a type that is not built",
                       guard.name, verb));
     });
   }

@@ -126,7 +126,10 @@ Result<std::string> FromMessages::whole(std::string body) {
   calls.begin_array();
   const std::string_view stop = label(root, "stop_reason");
   size_t index = 0;
-  for (const Value& block : content->items()) {
+  const json::Items blocks = content->items();
+  for (auto next = blocks.begin(); next != blocks.end(); ++index) {
+    const Value block = *next;
+    ++next;
     const std::string_view type = label(block, "type");
     if (type == "text") {
       text += label(block, "text");
@@ -136,13 +139,13 @@ Result<std::string> FromMessages::whole(std::string body) {
       calls.begin_object().member("id", label(block, "id")).member("type", "function");
       calls.key("function").begin_object().member("name", label(block, "name"));
       const std::string_view input = input_of(block);
-      calls.member("arguments", input == "{}" && is_cut(stop) ? std::string_view() : input);
+      const bool has_none = input == "{}" && is_cut(stop) && !(next != blocks.end());
+      calls.member("arguments", has_none ? std::string_view() : input);
       calls.end_object().end_object();
       ++calls_;
     } else if (!has_no_content(type)) {
       return fail(Code::kUpstream, "the reply: content[{}].type: not supported", index);
     }
-    ++index;
   }
   json::Writer out;
   open(out, "chat.completion");

@@ -85,8 +85,9 @@ TEST(UnbuiltSignals, no_decision_that_keeps_requests_away_may_depend_on_one) {
       ", plugins: [{type: fast_response, configuration: {message: No.}}]";
   constexpr std::string_view kRules = "{operator: NOT, conditions: [{type: decision, name: kind}]}";
   const std::string why =
-      "f.yaml:8: routing.decisions[0].rules: the decision \"d\" would {} nothing, because a signal "
-      "of its rules is of a type that is not built";
+      "f.yaml:8: routing.decisions[0].rules: the decision \"d\" cannot be relied on to {}, because "
+      "a "
+      "signal of its rules is of a type that is not built";
   EXPECT_EQ(newer_errors(with_rules(kRules, kRefuses)), fmt::format(fmt::runtime(why), "refuse"));
   EXPECT_EQ(newer_errors(with_rules(kRules, ", action: {type: route, destination: large}")),
             fmt::format(fmt::runtime(why), "route"));
