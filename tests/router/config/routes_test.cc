@@ -98,7 +98,7 @@ TEST(UnbuiltSignals, no_decision_that_keeps_requests_away_may_depend_on_one) {
   decisions:
     - {name: d, rules: {type: projection, name: high}, plugins: [{type: fast_response, configuration: {message: No.}}]}
 )");
-  EXPECT_NE(derived.find("would refuse nothing"), std::string::npos) << derived;
+  EXPECT_NE(derived.find("cannot be relied on to refuse"), std::string::npos) << derived;
   constexpr std::string_view kMasks =
       ", plugins: [{type: pii_mask, configuration: {enabled: true}}]";
   constexpr std::string_view kDrops = ", emits: [{kind: retention, retention: {drop: true}}]";
@@ -135,8 +135,8 @@ TEST(UnbuiltSignals, a_guard_on_another_projection_is_accepted) {
                                     kTwoModels, output));
   };
   EXPECT_EQ(errors_of("secret"), "accepted");
-  EXPECT_NE(errors_of("turns").find("would refuse nothing"), std::string::npos);
-  EXPECT_NE(errors_of("long").find("would refuse nothing"), std::string::npos)
+  EXPECT_NE(errors_of("turns").find("cannot be relied on to refuse"), std::string::npos);
+  EXPECT_NE(errors_of("long").find("cannot be relied on to refuse"), std::string::npos)
       << "through other scores";
 }
 
