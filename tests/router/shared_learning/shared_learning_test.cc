@@ -260,8 +260,11 @@ TEST_F(SharedLearningTest, a_server_that_lost_its_data_gets_it_again) {
 
 TEST_F(SharedLearningTest, a_verdict_that_waits_for_a_server_without_data_is_added_to_the_others) {
   for (int i = 0; i < 2; ++i) a_->memory.outcomes.add("d", "small", Verdict::kGoodFit);
-  a_->memory.outcomes.add("d", "large", Verdict::kGoodFit);
-  wait_for([&] { return a_->counts("small") == "2 0 0 0" && b_->counts("large") == "1 0 0 0"; });
+  wait_for([&] { return b_->counts("small") == "2 0 0 0"; });
+  // A router restores what it has read from the server. It reads in order, so the other router has
+  // read its own verdicts once it has this one.
+  b_->memory.outcomes.add("d", "large", Verdict::kGoodFit);
+  wait_for([&] { return a_->counts("large") == "1 0 0 0"; });
   lose_server();
   a_->memory.outcomes.add("d", "small", Verdict::kFailed);
   b_->memory.outcomes.add("d", "small", Verdict::kUnderpowered);
