@@ -96,7 +96,7 @@ class GlinerModel final : public TextModel, public HasMemory {
     Workers workers(threads_);
     encode(*scratch, workers);
     const std::span<const float> x(scratch->x.data(), ids.size() * shape_.hidden);
-    SIGNALBOX_TRY_VOID(check_finite(x, "the model's hidden states"));
+    SIGNALBOX_TRY_VOID(check_finite(parts_.directory, x, "the model's hidden states"));
     States out;
     out.last_hidden_state.assign(x.begin(), x.end());
     out.logits.resize(1);
@@ -160,11 +160,6 @@ class GlinerModel final : public TextModel, public HasMemory {
     return {};
   }
 
-  Result<void> check_finite(std::span<const float> values, std::string_view what) const {
-    if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) return {};
-    return fail(Code::kCorrupt, "{}: {} are not finite", parts_.directory.string(), what);
-  }
-
   void encode(Scratch& s, Workers& workers) const {
     s.reserve(shape_, threads_);
     parts_.trunk->encode(s, shape_.layers, workers);
@@ -180,7 +175,7 @@ class GlinerModel final : public TextModel, public HasMemory {
       const GlinerSequence& sequence = sequences[i];
       const float* x = s.x.data() + int64_t{s.batch.begin(static_cast<int32_t>(i))} * shape_.hidden;
       const std::vector<float> logits = parts_.head->logits(x, sequence.layout, workers);
-      SIGNALBOX_TRY_VOID(check_finite(logits, "the scores of spans"));
+      SIGNALBOX_TRY_VOID(check_finite(parts_.directory, logits, "the scores of spans"));
       const auto words = static_cast<int32_t>(sequence.words.size());
       for (const WordSpan& span :
            choose_spans(logits, words, parts_.config.width_max, labels, least_score_)) {

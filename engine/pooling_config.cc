@@ -89,12 +89,6 @@ Result<int32_t> read_tokens_max(const std::filesystem::path& directory) {
   return file.root().integer("max_seq_length", 1, 1 << 20, 0);
 }
 
-// Returns the last component of "sentence_transformers.models.Pooling". The classes of other
-// packages keep their whole names, because they may do anything.
-std::string_view kind_of(std::string_view type) {
-  return type.starts_with("sentence_transformers.") ? type.substr(type.rfind('.') + 1) : type;
-}
-
 struct Kind {
   std::string_view name;
   int place;  // its position among the steps; several steps may share one
@@ -149,7 +143,7 @@ Result<std::vector<Module>> read_modules(const std::filesystem::path& directory)
 
 // `last` is the kind of the module before; null for the first.
 Result<const Kind*> find_kind(const Module& module, const Kind* last) {
-  const auto found = std::ranges::find(kKinds, kind_of(module.type), &Kind::name);
+  const auto found = std::ranges::find(kKinds, module_kind(module.type), &Kind::name);
   if (found == std::end(kKinds)) {
     return fail(Code::kUnsupported,
                 "{}.type: \"{}\" is not supported (supported: Transformer, Pooling, Dense, "
@@ -177,6 +171,10 @@ Result<void> check_encoder(const Module& module, const std::filesystem::path& di
 }
 
 }  // namespace
+
+std::string_view module_kind(std::string_view type) {
+  return type.starts_with("sentence_transformers.") ? type.substr(type.rfind('.') + 1) : type;
+}
 
 Result<PoolingConfig> read_pooling_config(const std::filesystem::path& directory, int32_t hidden,
                                           Pooling otherwise) {

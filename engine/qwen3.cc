@@ -30,7 +30,8 @@ Result<DecoderConfig> read_qwen3(const weights::HfConfig& file) {
   SIGNALBOX_TRY(out.windows,
                 read_windows(config, window, [&](int32_t i) { return slides && i >= full; }));
   SIGNALBOX_TRY(out.causal, config.boolean("is_causal", true));
-  if (!out.causal && std::ranges::count(out.windows, kernels::kNoWindow) != std::ssize(out.windows))
+  if (!out.causal &&
+      std::ranges::any_of(out.windows, [](int32_t each) { return each != kernels::kNoWindow; }))
     return fail(Code::kUnsupported, "{}: false is not supported with sliding layers",
                 config.where("is_causal"));
   SIGNALBOX_TRY(const double theta, config.number("rope_theta", 1.001, 1e12, 10000));

@@ -2,6 +2,9 @@
 
 #include "engine/scratch.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "kernels/kernels.h"
 
 namespace signalbox::engine {
@@ -19,6 +22,13 @@ int64_t attention_bytes(const kernels::AttentionShape& shape) {
 }
 
 }  // namespace
+
+// Comparisons with NaN are false, so a guard that used such values would admit everything.
+Result<void> check_finite(const std::filesystem::path& model, std::span<const float> values,
+                          std::string_view name) {
+  if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) return {};
+  return fail(Code::kCorrupt, "{}: {} are not finite", model.string(), name);
+}
 
 void Scratch::reserve(const TrunkShape& shape, int32_t threads) {
   const int64_t tokens = (int64_t{batch.tokens()} + kBatchTokens - 1) / kBatchTokens * kBatchTokens;

@@ -3,12 +3,15 @@
 // for matrix products cover only a block of tokens, so a long text needs just five rows of hidden
 // width per token.
 
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/error.h"
 #include "engine/adapter.h"
 #include "engine/batch.h"
 #include "engine/linear.h"
@@ -54,6 +57,10 @@ struct Scratch {
   std::vector<tokenizer::Encoding> encodings;  // (sequences, or more): encodings of the batch's
                                                // texts
 };
+
+/// kCorrupt with the model's directory and the name of the values if one of them is not finite.
+Result<void> check_finite(const std::filesystem::path& model, std::span<const float> values,
+                          std::string_view name);
 
 /// Calls step(begin, rows, block) for each block of `tokens`, in parallel on the workers.
 template <class Step>

@@ -118,7 +118,7 @@ class Model final : public TextModel, public HasMemory {
       s.reserve(shape_, threads_);
       Workers workers(threads_);
       parts_.trunk->encode(s, chosen.layers, workers);
-      SIGNALBOX_TRY_VOID(check_finite(s));
+      SIGNALBOX_TRY_VOID(check_states(s));
       for (int32_t i = 0; i < s.batch.sequences(); ++i) {
         pooled.resize(shape_.hidden);
         pool(*parts_.kernels, *chosen.pooling, s.batch.length(i), shape_.hidden, row_of(s, i),
@@ -141,7 +141,7 @@ class Model final : public TextModel, public HasMemory {
       places.resize(s.batch.sequences());
       std::iota(places.begin(), places.end(), static_cast<int32_t>(first));
       return encode(s, [&](int32_t layers) -> Result<void> {
-        SIGNALBOX_TRY_VOID(check_finite(s));
+        SIGNALBOX_TRY_VOID(check_states(s));
         SIGNALBOX_TRY_VOID(read_heads(layers, s, places, inputs, out));
         if (layers < shape_.layers) remove_cleared(layers, s, places, inputs, out);
         return {};
@@ -162,11 +162,11 @@ class Model final : public TextModel, public HasMemory {
     scratch->batch.add(ids, types, chosen);
     out.logits.resize(parts_.heads.size());
     SIGNALBOX_TRY_VOID(encode(*scratch, [&](int32_t layers) -> Result<void> {
-      SIGNALBOX_TRY_VOID(check_finite(*scratch));
+      SIGNALBOX_TRY_VOID(check_states(*scratch));
       for (size_t h = 0; h < parts_.heads.size(); ++h) {
         if (infos_[h].adapter != adapter || infos_[h].layers != layers) continue;
         out.logits[h] = parts_.heads[h].logits(scratch->batch, scratch->x.data());
-        SIGNALBOX_TRY_VOID(check_finite(out.logits[h], scores_of(h)));
+        SIGNALBOX_TRY_VOID(check_finite(parts_.directory, out.logits[h], scores_of(h)));
       }
       return {};
     }));
@@ -295,7 +295,7 @@ class Model final : public TextModel, public HasMemory {
       take_share(s, infos_[h].adapter, share);
       if (share.sequences.empty()) continue;
       std::vector<float> logits = parts_.heads[h].logits(*share.batch, share.x);
-      SIGNALBOX_TRY_VOID(check_finite(logits, scores_of(h)));
+      SIGNALBOX_TRY_VOID(check_finite(parts_.directory, logits, scores_of(h)));
       for (int32_t i = 0; i < share.batch->sequences(); ++i) {
         const int32_t sequence = share.sequences[i], place = places[sequence];
         read_answer(h, s.encodings[sequence], inputs[place], logits_of(h, *share.batch, i, logits),
@@ -368,14 +368,9 @@ class Model final : public TextModel, public HasMemory {
     return s.batch.sequences() > 0 ? flush() : Result<void>();
   }
 
-  Result<void> check_finite(const Scratch& s) const {
+  Result<void> check_states(const Scratch& s) const {
     const size_t values = static_cast<size_t>(s.batch.tokens()) * shape_.hidden;
-    return check_finite({s.x.data(), values}, "the model's hidden states");
-  }
-  // Comparisons with NaN are false, so a guard that used such values would admit everything.
-  Result<void> check_finite(std::span<const float> values, std::string_view what) const {
-    if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) return {};
-    return fail(Code::kCorrupt, "{}: {} are not finite", parts_.directory.string(), what);
+    return check_finite(parts_.directory, {s.x.data(), values}, "the model's hidden states");
   }
 
   std::string scores_of(size_t h) const { return fmt::format("the scores of {}", infos_[h].name); }

@@ -70,10 +70,6 @@ Result<bool> read_companion(const std::string& name, const std::vector<fs::path>
   return false;
 }
 
-bool is_dense(std::string_view type) {
-  return type == "Dense" || type.ends_with(".Dense");
-}
-
 // Reads the files of each step that modules.json names; each step has its own subfolder. The engine
 // reads the weights of dense layers only.
 Result<void> read_modules(const std::vector<fs::path>& places,
@@ -89,7 +85,7 @@ Result<void> read_modules(const std::vector<fs::path>& places,
     const std::string folder = fmt::format("{}/", path->text());
     SIGNALBOX_TRY_VOID(read_companion(folder + kConfig, places, files));
     const auto type = module.find("type");
-    if (!type || !type->is_string() || !is_dense(type->text())) continue;
+    if (!type || !type->is_string() || engine::module_kind(type->text()) != "Dense") continue;
     SIGNALBOX_TRY(const bool found, read_companion(folder + kWeights, places, files));
     if (!found) SIGNALBOX_TRY_VOID(read_companion(folder + "pytorch_model.bin", places, files));
   }

@@ -327,8 +327,8 @@ constexpr Section kToolsIntegration{kToolsIntegrationKeys};
 
 constexpr Key kLooperNamesKeys[] = {
     texts(FIELD(Looper::Names, model_names),
-          "Model names of requests for it: only the decisions of this algorithm are compared, and "
-          "those that bind requests which name a model."),
+          "Model names of requests for it: only the decisions of this algorithm, guards and "
+          "decisions with an action are compared."),
 };
 constexpr Section kLooperNames{kLooperNamesKeys};
 

@@ -444,11 +444,13 @@ void check_emits(Reader& reader, const yaml::Node& node, const Decision& decisio
   });
 }
 
-// The destination becomes the first of the models, and the first one that can answer does.
+// Puts the destination in front of the other models, because the first model that can answer gets
+// the request.
 void apply_action(Reader& reader, const yaml::Node& node, Decision& out) {
   const std::string& destination = out.action.destination;
-  if (node.find("action") == nullptr || is_idle(*node.find("action"))) return;
-  const yaml::Node& action = *node.find("action");
+  const yaml::Node* found = node.find("action");
+  if (found == nullptr || is_idle(*found)) return;
+  const yaml::Node& action = *found;
   std::string_view missing = given(action, "destination") == nullptr ? "destination" : "";
   if (given(action, "type") == nullptr) missing = "type";
   if (!missing.empty()) {
@@ -499,7 +501,7 @@ void check_decision(Reader& reader, const yaml::Node& node, Decision& out) {
 }
 
 constexpr Key kRouteActionKeys[] = {
-    word(FIELD(RouteAction, type), "route", "What to do with the request: `route`."),
+    word(FIELD(RouteAction, type), "route", "The kind of action: `route`."),
     text(FIELD(RouteAction, destination), "One of `providers.models`."),
 };
 constexpr Section kRouteAction{kRouteActionKeys};

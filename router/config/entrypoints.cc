@@ -1,9 +1,10 @@
 // `entrypoints`: the names under which clients reach recipes. A rule of an entrypoint is for
-// requests with a path and headers. Of the rules that match, the narrowest one holds, so their
-// order has no meaning.
+// requests with a path and headers. Among the rules that match, the narrowest one holds, so
+// their order has no meaning.
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "base/ascii.h"
 #include "router/config/sections.h"
@@ -24,7 +25,7 @@ constexpr Section kMatchPath{kMatchPathKeys};
 
 constexpr Key kMatchHeaderKeys[] = {
     text(FIELD(EntrypointMatch::Header, name), "Name of the header.").required(),
-    word(FIELD(EntrypointMatch::Header, type), "exact", "How to compare: `exact`."),
+    word(FIELD(EntrypointMatch::Header, type), "exact", "The kind of comparison: `exact`."),
     string(FIELD(EntrypointMatch::Header, value), "Value of the header.").required(),
 };
 constexpr Section kMatchHeader{kMatchHeaderKeys};
@@ -97,8 +98,11 @@ bool may_meet(const EntrypointMatch& a, const EntrypointMatch& b) {
   return agrees && (is_within(a.path, b.path) || is_within(b.path, a.path));
 }
 
-std::vector<EntrypointMatch> matches_of(const EntrypointRule& rule) {
-  return rule.matches.empty() ? std::vector<EntrypointMatch>(1) : rule.matches;
+// A rule without matches is for all requests.
+std::span<const EntrypointMatch> matches_of(const EntrypointRule& rule) {
+  static const EntrypointMatch all;
+  if (rule.matches.empty()) return {&all, 1};
+  return rule.matches;
 }
 
 // True if a request may match both rules, and neither is narrower.
@@ -164,10 +168,9 @@ constexpr Key kEntrypointKeys[] = {
     texts(FIELD(Entrypoint, model_names), "Model names of requests that use the recipe.")
         .required(),
     string(FIELD(Entrypoint, recipe), "One of `recipes`, or `default`. Required without `rules`."),
-    named(
-        FIELD(Entrypoint, rules), kEntrypointRule,
-        "Recipes by the path and the headers of a request. Of the rules that match, the narrowest "
-        "one holds; if none does, the client gets 404."),
+    named(FIELD(Entrypoint, rules), kEntrypointRule,
+          "Recipes by the path and the headers of a request. Among the rules that match, the "
+          "narrowest one holds; if none does, the client gets 404."),
     unbound("assignments", Kind::kRemark,
             "Names of the recipe's decisions, each with `models`, which has the form of "
             "`modelRefs`: the decisions use these models."),
@@ -182,13 +185,13 @@ std::string_view recipe_of(const Entrypoint& entrypoint, const FieldLookup& head
   const std::string_view path =
       (header ? header(":path") : std::nullopt).value_or("/v1/chat/completions");
   std::string_view recipe;
-  EntrypointMatch narrowest;
+  const EntrypointMatch* narrowest = nullptr;
   for (const EntrypointRule& rule : entrypoint.rules) {
     for (const EntrypointMatch& match : matches_of(rule)) {
       if (!has_path(match.path, path) || !has_headers(match, header)) continue;
-      if (!recipe.empty() && !is_within(match, narrowest)) continue;
+      if (narrowest != nullptr && !is_within(match, *narrowest)) continue;
       recipe = rule.recipe;
-      narrowest = match;
+      narrowest = &match;
     }
   }
   return recipe;

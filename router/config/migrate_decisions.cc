@@ -18,7 +18,7 @@ namespace tree = yaml::tree;
 namespace {
 
 constexpr std::string_view kCategoryPriority = "100";
-constexpr int64_t kTierMax = INT32_MAX - 1;  // of the file, as each increases by one
+constexpr int64_t kTierMax = INT32_MAX - 1;  // raise_tiers() adds one to each tier of the file
 constexpr std::string_view kRefusal = "This request was refused by policy.";
 
 // The keys of a category that are converted; others are left out.
@@ -389,8 +389,7 @@ bool has_refusing_plugins(const yaml::Node& holder) {
 }
 
 void migrate_refusing_plugins(Reader& reader, yaml::Node& holder) {
-  const yaml::Node old = holder;
-  Decisions(reader, old, holder).run_for_plugins();
+  Decisions(reader, holder, holder).run_for_plugins();
 }
 
 }  // namespace signalbox::config

@@ -248,13 +248,14 @@ void apply_data_policy(Reader& reader, const yaml::Node& node, Routing& routing)
 
 // --- guards ---
 
-bool is_guard_signal(const Rule& rule) {
-  return rule.op == Rule::Operator::kLeaf &&
-         (rule.type == "jailbreak" || rule.type == "pii" || rule.type == "safety");
+bool reads_guard(const Rule& rule) {
+  if (rule.op == Rule::Operator::kLeaf) return is_guard_signal(rule.type);
+  return std::ranges::any_of(rule.conditions, reads_guard);
 }
 
-bool reads_guard(const Rule& rule) {
-  return is_guard_signal(rule) || std::ranges::any_of(rule.conditions, reads_guard);
+// A decision that refuses or routes requests because of an attack, risky content or personal data.
+bool is_guard(const Decision& decision) {
+  return (decision.fast_response || decision.action.is_set()) && reads_guard(decision.rules);
 }
 
 bool is_same_condition(const Rule& a, const Rule& b) {
@@ -350,7 +351,7 @@ void note_outranked_guards(Reader& reader, const Routing& routing) {
   size_t comparisons = 0;
   for (size_t i = 0; i < routing.decisions.size(); ++i) {
     const Decision& guard = routing.decisions[i];
-    if (!binds_named_models(guard) || !reads_guard(guard.rules)) continue;
+    if (!is_guard(guard)) continue;
     comparisons += size_of(guard.rules) * all;
     const bool is_long = comparisons > kComparisonsMax;
     const std::vector<const Decision*> above =
@@ -377,14 +378,11 @@ bool reads_signal(const Rule& rule, std::string_view type, std::string_view name
 // The same file leads to other decisions in the Semantic Router. Guards may have a tier of their
 // own, because no other decision should rank above them.
 void note_mixed_tiers(Reader& reader, const Routing& routing) {
-  const auto guards = [](const Decision& each) {
-    return binds_named_models(each) && reads_guard(each.rules);
-  };
   const auto& all = routing.decisions;
   const auto untiered = std::ranges::find_if(
-      all, [&](const Decision& each) { return each.tier <= 0 && !guards(each); });
+      all, [&](const Decision& each) { return each.tier <= 0 && !is_guard(each); });
   const bool is_mixed = std::ranges::any_of(all, [&](const Decision& each) {
-    return each.tier > 0 && !each.fast_response && !guards(each);
+    return each.tier > 0 && !each.fast_response && !is_guard(each);
   });
   if (untiered == all.end() || !is_mixed) return;
   reader.at_key(fmt::format("decisions[{}]", untiered - all.begin()), [&] {
@@ -433,7 +431,8 @@ std::string_view protection_of(const Decision& decision) {
   return retention != nullptr && retention->drop == true ? "drop" : "";
 }
 
-// Such a decision would let pass what it is to keep away.
+// Refuses a decision that protects something by a signal of a type that is not built: it would let
+// pass the requests that it is meant to stop.
 void refuse_unbuilt_guards(Reader& reader, const Routing& routing) {
   const std::set<std::string_view> projections = unbuilt_projections(routing.projections);
   for (size_t i = 0; i < routing.decisions.size(); ++i) {
@@ -458,7 +457,7 @@ void note_guards_without_model(Reader& reader, const Routing& routing, std::stri
     if (signal.method != JailbreakSignal::Method::kClassifier) continue;
     for (size_t i = 0; i < routing.decisions.size(); ++i) {
       const Decision& guard = routing.decisions[i];
-      if (!binds_named_models(guard) || !reads_signal(guard.rules, type, signal.name)) continue;
+      if (!is_guard(guard) || !reads_signal(guard.rules, type, signal.name)) continue;
       reader.at_key(fmt::format("decisions[{}]", i), [&] {
         reader.notice(guard.line,
                       fmt::format("the guard \"{}\" {}s nothing by the {} signal \"{}\", because "
@@ -481,12 +480,12 @@ bool is_unbuilt_signal(std::string_view type) {
   return std::ranges::find(kTypes, type) != kTypes.end();
 }
 
-bool is_guard(const Decision& decision) {
-  return decision.fast_response && reads_guard(decision.rules);
+bool is_guard_signal(std::string_view type) {
+  return type == "jailbreak" || type == "safety" || type == "pii";
 }
 
 bool binds_named_models(const Decision& decision) {
-  return is_guard(decision) || !decision.action.destination.empty();
+  return is_guard(decision) || decision.action.is_set();
 }
 
 constinit const Section kRouting{kRoutingKeys};

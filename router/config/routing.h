@@ -116,6 +116,7 @@ struct Emit {
 struct RouteAction {
   std::string type;         // route
   std::string destination;  // one of providers.models; "": no action
+  bool is_set() const { return !destination.empty(); }
 };
 
 struct Decision : Plugins {
@@ -150,12 +151,11 @@ bool is_unbuilt_signal(std::string_view type);
 inline constexpr int32_t kNoTier = INT32_MAX;
 int32_t tier_of(const Decision& decision);
 
-/// True for a decision that refuses requests (its plugin is fast_response) because of an attack,
-/// risky content or personal data.
-bool is_guard(const Decision& decision);
+/// True for the types of signals by which guards judge requests: jailbreak, safety and pii.
+bool is_guard_signal(std::string_view type);
 
-/// True if the decision may change the model of a request that names one: a guard, or a decision
-/// with an action.
+/// True if the decision applies to requests that name a model, too: it has an action, or refuses
+/// requests (its plugin is fast_response) by a signal of a guard.
 bool binds_named_models(const Decision& decision);
 
 /// The types of a decision's plugins.

@@ -46,7 +46,7 @@ std::optional<ChatUsage> usage_of(const Value& root) {
   return out;
 }
 
-// The order of the calls of a message is their number, whatever their index.
+// In a whole message, the number of a call is its place in the list, whatever its index.
 Result<void> read_calls(const Value& message, bool whole, std::string_view path, ChatPiece& out) {
   const auto calls = message.find("tool_calls");
   if (!calls || calls->is_null()) return {};

@@ -25,7 +25,7 @@ struct ChatUsage {
 /// The content of a reply or a chunk. Views refer to its document; "" means absent.
 struct ChatPiece {
   struct Call {
-    int64_t index = 0;  // its number in the reply
+    int64_t index = 0;  // its number in the reply; from read_chat() of a chunk, the server's index
     std::string_view id, name, arguments;
   };
   std::string_view id, model;

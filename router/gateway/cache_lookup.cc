@@ -70,12 +70,6 @@ std::optional<cache::Key> key_of_request(const config::Config& config,
   return cache::key_of(body->root(), apart);
 }
 
-bool requests_usage(const request::ChatRequest& request) {
-  const auto options = request.document.root().find("stream_options");
-  const auto usage = options ? options->find("include_usage") : std::nullopt;
-  return usage && usage->is_bool() && usage->boolean();
-}
-
 /// A reply that is here in one piece.
 class StoredReply final : public upstream::UpstreamReply {
  public:
@@ -183,7 +177,7 @@ std::unique_ptr<upstream::UpstreamReply> completion_reply(std::string completion
   const auto document = json::Document::parse(std::move(completion));
   if (!document) return nullptr;
   return std::make_unique<StoredReply>(
-      true, cache::events_of(document->root(), with_usage || requests_usage(request)));
+      true, cache::events_of(document->root(), with_usage || request.requests_usage()));
 }
 
 CacheLookup::CacheLookup(const GatewayContext& context, const config::ResponseCachePlugin* plugin,

@@ -85,7 +85,7 @@ RequestRecord::~RequestRecord() {
   set_spending();
   observer_.note_refusal(account_, request_);
   observer_.publish(std::move(account_), sampled_);
-  // Last, so that whoever sees no request in flight finds the records of all.
+  // Comes last: once no request counts as in flight, the records of all requests are published.
   observer_.meters().ended();
 }
 

@@ -29,8 +29,8 @@ class FairQueue {
   /// `threads` pieces of work may run at a time, and `waiting_max` may wait.
   FairQueue(size_t threads, size_t waiting_max);
 
-  /// Returns false if the queue is full, or if the client already has as many waiting pieces as
-  /// there is room left. So one client never fills the queue alone.
+  /// Returns false if the queue is full, or if the client already has at least as many waiting
+  /// pieces as there are free places. So one client never fills the queue alone.
   bool push(Work work, Share share);
   /// Takes the work to run next, or nothing if none may run now. Short work comes first, unless
   /// long work waits and none is running. Long work runs on at most half of the threads, and the

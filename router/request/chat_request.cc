@@ -250,6 +250,12 @@ std::optional<std::string_view> ChatRequest::metadata(std::string_view key) cons
   return found->text();
 }
 
+bool ChatRequest::requests_usage() const {
+  const auto options = document.root().find("stream_options");
+  const auto usage = options ? options->find("include_usage") : std::nullopt;
+  return usage && usage->is_bool() && usage->boolean();
+}
+
 void ChatRequest::attach(std::string_view json) {
   const auto parts = json_within(json);
   if (!parts) return;

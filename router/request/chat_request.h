@@ -84,6 +84,8 @@ struct ChatRequest {
   /// Returns a string of the member `metadata`, which the client can set freely; nullopt if it is
   /// absent or not a string.
   std::optional<std::string_view> metadata(std::string_view key) const;
+  /// Returns whether the client requests the usage of a stream (stream_options.include_usage).
+  bool requests_usage() const;
 
   /// The memory that the request holds, its body included.
   size_t memory_bytes() const;

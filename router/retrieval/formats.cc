@@ -2,6 +2,8 @@
 
 #include "router/retrieval/formats.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <limits>
 #include <unordered_set>
@@ -212,60 +214,39 @@ Result<void> check_milvus(const json::Value& root) {
   return fail(Code::kUpstream, "it returned code {}", number ? *number : -1);
 }
 
-/// The path to the list of documents in a reply.
-std::string_view path_to_list(Format format) {
-  switch (format) {
-    case Format::kCustom:
-      return "results";
-    case Format::kElasticsearch:
-      return "hits.hits";
-    case Format::kPinecone:
-      return "matches";
-    case Format::kWeaviate:
-      return "data.Get.Document";
-    case Format::kOpenAi:
-    case Format::kMilvus:
-      return "data";
-    case Format::kQdrant:
-      return "result.points";
-  }
-  return {};
-}
-
-std::optional<json::Value> find_at(const json::Value& from, std::string_view path) {
-  std::optional<json::Value> out = from;
-  while (out && !path.empty()) {
-    const std::string_view name = path.substr(0, path.find('.'));
-    path.remove_prefix(std::min(name.size() + 1, path.size()));
-    out = out->find(name);
-  }
-  return out;
+/// The list of documents at a path in a reply.
+Result<json::Value> list_at(const json::Value& root, std::initializer_list<const char*> path) {
+  const auto list = find(root, path);
+  if (list && list->is_array()) return *list;
+  return expected(fmt::format("{}", fmt::join(path, ".")));
 }
 
 Result<std::vector<Found>> documents_of(const Search& search, const json::Value& root) {
-  if (search.format == Format::kMilvus) SIGNALBOX_TRY_VOID(check_milvus(root));
-  const std::string_view path = path_to_list(search.format);
-  const std::optional<json::Value> list = find_at(root, path);
-  const bool has_list = list && list->is_array();
-  if (search.format == Format::kCustom) {
-    if (has_list || own_text(root)) return custom_documents(root);
-    return expected("text in content or text, and no list in results");
-  }
-  if (!has_list) return expected(path);
   switch (search.format) {
+    case Format::kCustom:
+      if (list_at(root, {"results"}) || own_text(root)) return custom_documents(root);
+      return expected("text in content or text, and no list in results");
     case Format::kElasticsearch:
-      return elasticsearch_documents(*list);
+      return list_at(root, {"hits", "hits"}).map(elasticsearch_documents);
     case Format::kPinecone:
-      return pinecone_documents(*list);
+      return list_at(root, {"matches"}).map(pinecone_documents);
     case Format::kWeaviate:
-      return weaviate_documents(*list);
+      return list_at(root, {"data", "Get", "Document"}).map(weaviate_documents);
     case Format::kOpenAi:
-      return openai_documents(*list, search);
+      return list_at(root, {"data"}).map([&](const json::Value& list) {
+        return openai_documents(list, search);
+      });
     case Format::kMilvus:
-      return milvus_documents(*list, search);
-    default:
-      return qdrant_documents(*list, search);
+      SIGNALBOX_TRY_VOID(check_milvus(root));
+      return list_at(root, {"data"}).map([&](const json::Value& list) {
+        return milvus_documents(list, search);
+      });
+    case Format::kQdrant:
+      return list_at(root, {"result", "points"}).map([&](const json::Value& list) {
+        return qdrant_documents(list, search);
+      });
   }
+  return expected("known form");
 }
 
 }  // namespace

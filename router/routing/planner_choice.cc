@@ -20,7 +20,7 @@ Candidates::const_iterator find_answerer(const Candidates& candidates,
 }
 
 bool has_action(const PlanTarget& target) {
-  return target.decision != nullptr && !target.decision->action.destination.empty();
+  return target.decision != nullptr && target.decision->action.is_set();
 }
 
 /// The features of the request with its signals; nullopt if the rules need none.
@@ -68,8 +68,7 @@ void Planner::add_tool_caller(const PlanInputs& inputs, Candidates& candidates) 
   if (found == nullptr) return;
   const learning::Answerer& caller = *found;
   if (std::ranges::any_of(inputs.matched, [](const MatchedCondition& condition) {
-        return condition.type == "pii" || condition.type == "jailbreak" ||
-               condition.type == "safety";
+        return config::is_guard_signal(condition.type);
       }))
     return;
   if (find_answerer(candidates, caller) != candidates.end()) return;

@@ -83,18 +83,11 @@ std::string effort_of(const json::Value& root, std::string_view default_effort) 
   return std::string(has_effort ? effort->text() : default_effort);
 }
 
-bool requests_usage(const json::Value& root) {
-  const auto options = root.find("stream_options");
-  const auto usage = options ? options->find("include_usage") : std::nullopt;
-  return usage && usage->is_bool() && usage->boolean();
-}
-
 /// True if the router needs the usage of a stream, and its client does not.
 bool takes_usage(const config::Config& config, const request::ChatRequest& request,
                  const Plan& plan) {
   return config.spending && config.spending->request_usage && request.stream && !plan.native &&
-         plan.model->api_format == config::Model::ApiFormat::kOpenAi &&
-         !requests_usage(request.document.root());
+         plan.model->api_format == config::Model::ApiFormat::kOpenAi && !request.requests_usage();
 }
 
 /// Requests the usage of a stream whose client does not want it.
@@ -127,7 +120,7 @@ bool Planner::remove_failed(std::span<const std::string_view> failed,
     return std::find(failed.begin(), failed.end(), name) != failed.end();
   };
   std::erase_if(candidates, [&](const auto& each) { return has_failed(each.model->name); });
-  const bool acts = decision != nullptr && !decision->action.destination.empty();
+  const bool acts = decision != nullptr && decision->action.is_set();
   if (acts || !candidates.empty()) return false;
   for (const std::string_view name : failed) {
     const config::Model* model = config_.providers.find(name);

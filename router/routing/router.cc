@@ -11,7 +11,7 @@ namespace signalbox::routing {
 namespace {
 
 // A name of global.integrations.looper stands for the routing at the top with only the decisions of
-// that algorithm, and those that bind requests which name a model.
+// that algorithm, guards, and decisions with an action.
 void add_direct_names(config::Config& config) {
   const config::Looper& looper = config.looper;
   const auto add = [&config](const std::vector<std::string>& names, std::string_view algorithm) {

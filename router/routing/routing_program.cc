@@ -21,8 +21,7 @@ void collect_leaves(const config::Rule& rule, std::vector<const config::Rule*>& 
 std::vector<const config::Rule*> blocking_leaves(const config::Routing& routing) {
   std::vector<const config::Rule*> leaves;
   for (const config::Decision& decision : routing.decisions) {
-    const bool acts = !decision.action.destination.empty();
-    if (decision.fast_response || acts) collect_leaves(decision.rules, leaves);
+    if (decision.fast_response || decision.action.is_set()) collect_leaves(decision.rules, leaves);
   }
   return leaves;
 }
@@ -51,7 +50,7 @@ std::string_view consequence(const config::Routing& routing, std::string_view ty
   if (any_on_error(routing, type, [](OnError each) { return each == OnError::kUnknown; }))
     return "requests whose rules with on_unknown: fail_request need them get 503, and other "
            "conditions on them do not match";
-  const bool guards = (type == "jailbreak" || type == "pii" || type == "safety") &&
+  const bool guards = config::is_guard_signal(type) &&
                       std::ranges::any_of(routing.decisions, config::binds_named_models);
   if (guards)
     return "conditions on them do not match, nor does NOT of them, so that no guard refuses or "
@@ -104,8 +103,7 @@ config::Rule::OnError RoutingProgram::on_failure(const config::Rule& leaf, bool 
       const bool block = *modules.prompt_guard.on_error == config::ClassifierModel::OnError::kBlock;
       return block ? OnError::kMatch : OnError::kNoMatch;
     }
-    const bool guards = type == "jailbreak" || type == "pii" || type == "safety";
-    return guards && blocks ? OnError::kMatch : OnError::kDefault;
+    return config::is_guard_signal(type) && blocks ? OnError::kMatch : OnError::kDefault;
   };
   if (leaf.type != "projection") return answer_of(leaf.type);
   const uint32_t output = leaf_values_->projections().output(leaf.name);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "router/config/routing.h"
 
 namespace signalbox::signals {
 namespace {
@@ -33,7 +34,7 @@ Compression::Compression(const config::PromptCompression& config)
       options_(options_of(config)) {}
 
 bool Compression::concerns(std::string_view type) const {
-  return enabled_ && type != "jailbreak" && type != "safety" && type != "pii" &&
+  return enabled_ && !config::is_guard_signal(type) &&
          std::find(skipped_.begin(), skipped_.end(), type) == skipped_.end();
 }
 

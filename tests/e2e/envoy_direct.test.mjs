@@ -313,11 +313,14 @@ test("the time limit of a request holds for the calls", async () => {
   const [own] = await freePorts(1);
   await withDaemon(configuration(own, 2), async (hasty) => {
     const there = new Processor(own);
-    const stream = await begun("hanging", "late", there);
-    const { immediate_response: reply } = await stream.next();
-    assert.equal(reply.status.code, "GatewayTimeout");
-    await until(() => /"request_id":"late".*"status":504/.test(hasty.log), "the record");
-    there.close();
+    try {
+      const stream = await begun("hanging", "late", there);
+      const { immediate_response: reply } = await stream.next();
+      assert.equal(reply.status.code, "GatewayTimeout");
+      await until(() => /"request_id":"late".*"status":504/.test(hasty.log), "the record");
+    } finally {
+      there.close();
+    }
   });
 });
 

@@ -260,12 +260,13 @@ global:
 `;
   await withDaemon(behindEnvoy, async () => {
     const processor = new Processor(envoyPort);
-    const envoy = await Envoy.start({ processor, clusters: { default: upstream.port } });
+    let envoy;
     upstream.answer = () => completion({ content: "Fine." });
     const bounds = ({ max_tokens, max_completion_tokens }) => [max_tokens, max_completion_tokens];
     const message = { max_tokens: 900, messages: kMessages };
     const response = { max_output_tokens: 900, input: "x" };
     try {
+      envoy = await Envoy.start({ processor, clusters: { default: upstream.port } });
       for (const [path, body, expected] of [
         ["/v1/messages", { model: "gpt", ...message }, [undefined, 900]],
         ["/v1/messages", { model: "auto", ...message }, [undefined, 50]],
@@ -280,7 +281,7 @@ global:
         assert.deepEqual(bounds(upstream.received), expected, `${path} ${body.model}`);
       }
     } finally {
-      await envoy.stop();
+      await envoy?.stop();
       processor.close();
     }
   });

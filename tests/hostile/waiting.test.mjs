@@ -7,6 +7,7 @@ import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
 import { Daemon } from "../e2e/daemon.mjs";
+import { until } from "../e2e/until.mjs";
 
 const kBodyMs = 4000; // the longest wait at the router `hasty`
 const kHolder = 100_000; // bytes of a chat that holds memory
@@ -148,7 +149,7 @@ for (const [name, prepare] of Object.entries(prepared)) {
 
 test("a call of a request that calls several models waits for memory", async () => {
   const answer = send(patient, chat(`several hold on ${long(3 * kSmall)}`));
-  while (held.length === 0) await pause(10);
+  await until(() => held.length > 0, "the first call");
   const firstCall = held.shift();
   const holders = [...(await fill(patient)), ...(await fill(patient, kSmall))];
   firstCall.end(kReply);

@@ -92,7 +92,7 @@ TEST_F(Lora, is_found_with_and_without_the_trunks_prefix) {
   EXPECT_EQ(adapter->replacement("classifier.weight"), nullptr);
 }
 
-TEST_F(Lora, of_each_family_with_a_head_is_found_in_its_bare_encoder) {
+TEST_F(Lora, is_found_in_the_bare_encoder_of_each_family_with_a_head) {
   constexpr std::pair<const char*, const char*> kNames[] = {
       {"albert.", "encoder.albert_layer_groups.0.albert_layers.0.attention.query"},
       {"bert.", "encoder.layer.0.attention.self.query"},

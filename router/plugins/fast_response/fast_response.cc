@@ -86,18 +86,12 @@ int64_t choices_of(const request::ChatRequest& request) {
   return std::clamp<int64_t>(n ? n->integer().value_or(1) : 1, 1, kChoicesMax);
 }
 
-bool requests_usage(const request::ChatRequest& request) {
-  const auto options = request.document.root().find("stream_options");
-  const auto usage = options ? options->find("include_usage") : std::nullopt;
-  return usage && usage->is_bool() && usage->boolean();
-}
-
 }  // namespace
 
 std::string fast_response(std::string_view message, const request::ChatRequest& request,
                           std::string_view id, int64_t created) {
   const Completion completion(id, created, choices_of(request));
-  return request.stream ? completion.events(message, requests_usage(request))
+  return request.stream ? completion.events(message, request.requests_usage())
                         : completion.whole(message);
 }
 

@@ -1,5 +1,5 @@
 // Tests coding agents as they come from the registry, with their default settings: each edits a file in three turns of
-// a scripted model, directly and through the daemon. The requests that the model got on both ways are compared.
+// a scripted model, directly and through the daemon. The requests that reach the model in both cases are compared.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

@@ -1,5 +1,6 @@
-// The parts of a file that lead a request elsewhere: actions of decisions, rules of entrypoints,
-// and the plugins of early files that refused requests. Also types of signals that are not built.
+// The parts of a file that choose a model or a recipe for a request: actions and tiers of
+// decisions, and rules of entrypoints. Also the parts of early files that are read as these, and
+// types of signals that are not built.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +27,6 @@ TEST(Actions, the_destination_comes_before_the_other_models) {
   EXPECT_EQ(decision.model_refs[1].model, "small");
   EXPECT_FALSE(decision.model_refs[1].weight) << "no weight draws another model";
   EXPECT_TRUE(binds_named_models(decision));
-  EXPECT_FALSE(is_guard(decision)) << "it refuses nothing";
 }
 
 TEST(Actions, an_algorithm_beside_one_has_no_effect) {
@@ -84,13 +84,15 @@ TEST(UnbuiltSignals, no_decision_that_keeps_requests_away_may_depend_on_one) {
   constexpr std::string_view kRefuses =
       ", plugins: [{type: fast_response, configuration: {message: No.}}]";
   constexpr std::string_view kRules = "{operator: NOT, conditions: [{type: decision, name: kind}]}";
-  const std::string why =
-      "f.yaml:8: routing.decisions[0].rules: the decision \"d\" cannot be relied on to {}, because "
-      "a "
-      "signal of its rules is of a type that is not built";
-  EXPECT_EQ(newer_errors(with_rules(kRules, kRefuses)), fmt::format(fmt::runtime(why), "refuse"));
+  const auto why = [](std::string_view verb) {
+    return fmt::format(
+        "f.yaml:8: routing.decisions[0].rules: the decision \"d\" cannot be relied on to {}, "
+        "because a signal of its rules is of a type that is not built",
+        verb);
+  };
+  EXPECT_EQ(newer_errors(with_rules(kRules, kRefuses)), why("refuse"));
   EXPECT_EQ(newer_errors(with_rules(kRules, ", action: {type: route, destination: large}")),
-            fmt::format(fmt::runtime(why), "route"));
+            why("route"));
   const std::string derived = newer_errors(std::string(kTwoModels) + R"(routing:
   projections:
     scores: [{name: s, inputs: [{type: decision, name: kind}]}]
@@ -102,8 +104,8 @@ TEST(UnbuiltSignals, no_decision_that_keeps_requests_away_may_depend_on_one) {
   constexpr std::string_view kMasks =
       ", plugins: [{type: pii_mask, configuration: {enabled: true}}]";
   constexpr std::string_view kDrops = ", emits: [{kind: retention, retention: {drop: true}}]";
-  EXPECT_EQ(newer_errors(with_rules(kRules, kMasks)), fmt::format(fmt::runtime(why), "mask"));
-  EXPECT_EQ(newer_errors(with_rules(kRules, kDrops)), fmt::format(fmt::runtime(why), "drop"));
+  EXPECT_EQ(newer_errors(with_rules(kRules, kMasks)), why("mask"));
+  EXPECT_EQ(newer_errors(with_rules(kRules, kDrops)), why("drop"));
   EXPECT_EQ(newer_errors(with_rules(
                 kRules, ", plugins: [{type: pii_mask, configuration: {enabled: false}}]")),
             "accepted");
@@ -189,12 +191,12 @@ recipes:
   EXPECT_EQ(config.routing.pii.at(0).pii_types_allowed, std::vector<std::string>{"PERSON"});
   EXPECT_TRUE(config.routing.jailbreak.empty()) << "the file switches it off";
   const Decision& refusal = config.routing.decisions[1];
-  EXPECT_TRUE(is_guard(refusal));
+  EXPECT_TRUE(binds_named_models(refusal));
   EXPECT_EQ(refusal.tier, 1);
   EXPECT_EQ(refusal.rules.conditions.size(), 2u) << "it is for the requests of the decision";
   const Routing& recipe = config.recipes.at(0).routing;
   ASSERT_EQ(recipe.decisions.size(), 2u);
-  EXPECT_TRUE(is_guard(recipe.decisions[1]));
+  EXPECT_TRUE(binds_named_models(recipe.decisions[1]));
   EXPECT_NE(
       newer_notices(file).find("the plugins jailbreak and pii are of older files; each becomes "
                                "a signal, and a decision that refuses what the signal finds"),

@@ -70,14 +70,6 @@ class Server {
   Upstream upstream_;  // last, because its threads use the other members
 };
 
-bool eventually(const std::function<bool()>& holds) {
-  for (const auto end = http::Clock::now() + kPatience; http::Clock::now() < end;
-       std::this_thread::sleep_for(10ms)) {
-    if (holds()) return true;
-  }
-  return false;
-}
-
 /// A router with one model on these servers.
 class Site {
  public:

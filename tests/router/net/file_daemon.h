@@ -38,17 +38,6 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// Returns whether `holds` becomes true within kPatience.
-template <class Holds>
-bool eventually(const Holds& holds) {
-  for (const auto end = std::chrono::steady_clock::now() + kPatience;
-       std::chrono::steady_clock::now() < end;
-       std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
-    if (holds()) return true;
-  }
-  return false;
-}
-
 inline std::unique_ptr<daemon::Daemon> follow(const std::filesystem::path& file,
                                               models::OpenModels open) {
   auto text = read_file(file, 1 << 20);

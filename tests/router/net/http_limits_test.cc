@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <functional>
 #include <thread>
 
 #include "tests/router/net/http_site.h"
@@ -150,19 +149,12 @@ class FullSite {
 
 constexpr size_t kHolds = 200'000, kWaits = 150'000, kFits = 90'000;  // each counts three times
 
-void wait_until(const std::function<bool()>& holds) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (!holds() && std::chrono::steady_clock::now() < end)
-    std::this_thread::sleep_for(milliseconds(5));
-  EXPECT_TRUE(holds());
-}
-
 /// A client that leaves while its body waits; another one that could be served waits behind it.
 void expect_place_given_up(bool is_whole, bool resets) {
   FullSite site;
   Wire holder = Wire::connect(site.port());
   holder.send(post("/hold", std::string(kHolds, 'x')));
-  wait_until([&] { return site.is_held(); });
+  EXPECT_TRUE(eventually([&] { return site.is_held(); }));
   Wire leaver = Wire::connect(site.port());
   std::string body = post("/", std::string(kWaits, 'x'));
   if (!is_whole) {
@@ -170,13 +162,13 @@ void expect_place_given_up(bool is_whole, bool resets) {
     body = std::string(450'000, 'x');
   }
   leaver.send(body);
-  wait_until([&] { return site.counts().waiting_bodies == 1U; });
+  EXPECT_TRUE(eventually([&] { return site.counts().waiting_bodies == 1U; }));
   Wire other = Wire::connect(site.port());
   other.send(post("/", std::string(kFits, 'x')));
-  wait_until([&] { return site.counts().waiting_bodies == 2U; });
+  EXPECT_TRUE(eventually([&] { return site.counts().waiting_bodies == 2U; }));
   resets ? leaver.reset() : leaver.close();
   EXPECT_EQ(other.read_reply().status, 200);
-  wait_until([&] { return site.counts().connections == 2U; });
+  EXPECT_TRUE(eventually([&] { return site.counts().connections == 2U; }));
   site.release();
   EXPECT_EQ(holder.read_reply().status, 200);
 }
@@ -192,10 +184,10 @@ TEST(HttpLimits, a_body_waits_for_the_memory_of_another_and_small_ones_pass_it) 
   FullSite site;
   Wire holder = Wire::connect(site.port());
   holder.send(post("/hold", std::string(kHolds, 'x')));
-  wait_until([&] { return site.is_held(); });
+  EXPECT_TRUE(eventually([&] { return site.is_held(); }));
   Wire waits = Wire::connect(site.port());
   waits.send(post("/", std::string(kWaits, 'x')));
-  wait_until([&] { return site.counts().waiting_bodies == 1U; });
+  EXPECT_TRUE(eventually([&] { return site.counts().waiting_bodies == 1U; }));
   Wire small = Wire::connect(site.port());
   small.send(post("/", "x"));
   EXPECT_EQ(small.read_reply().status, 200);

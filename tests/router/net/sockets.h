@@ -18,6 +18,17 @@ namespace signalbox::test {
 
 inline constexpr std::chrono::seconds kPatience{20};
 
+/// Returns whether `holds` becomes true within kPatience.
+template <class Holds>
+bool eventually(const Holds& holds) {
+  for (const auto end = std::chrono::steady_clock::now() + kPatience;
+       std::chrono::steady_clock::now() < end;
+       std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
+    if (holds()) return true;
+  }
+  return false;
+}
+
 /// A received reply; header names are in lower case.
 struct Reply {
   int status = 0;
