@@ -68,7 +68,7 @@ bool is_within(const MatchPath& a, const MatchPath& b) {
   return has_path(b, a.value);
 }
 
-bool has_headers(const EntrypointMatch& match, const FieldLookup& header) {
+bool has_headers(const EntrypointMatch& match, const HeaderLookup& header) {
   return std::ranges::all_of(match.headers, [&](const EntrypointMatch::Header& wanted) {
     const auto value = header ? header(wanted.name) : std::nullopt;
     return value && *value == wanted.value;
@@ -76,7 +76,7 @@ bool has_headers(const EntrypointMatch& match, const FieldLookup& header) {
 }
 
 // A lookup of the headers that a rule requires.
-FieldLookup headers_of(const EntrypointMatch& match) {
+HeaderLookup headers_of(const EntrypointMatch& match) {
   return [&match](std::string_view name) -> std::optional<std::string_view> {
     for (const EntrypointMatch::Header& each : match.headers) {
       if (ascii::iequals(each.name, name)) return each.value;
@@ -91,7 +91,7 @@ bool is_within(const EntrypointMatch& a, const EntrypointMatch& b) {
 }
 
 bool may_meet(const EntrypointMatch& a, const EntrypointMatch& b) {
-  const FieldLookup of_b = headers_of(b);
+  const HeaderLookup of_b = headers_of(b);
   const bool agrees = std::ranges::all_of(a.headers, [&](const EntrypointMatch::Header& each) {
     return of_b(each.name).value_or(each.value) == each.value;
   });
@@ -180,7 +180,7 @@ constexpr Key kEntrypointKeys[] = {
 
 constinit const Section kEntrypoint{kEntrypointKeys, checked<check_entrypoint>};
 
-std::string_view recipe_of(const Entrypoint& entrypoint, const FieldLookup& header) {
+std::string_view recipe_of(const Entrypoint& entrypoint, const HeaderLookup& header) {
   if (entrypoint.rules.empty()) return entrypoint.recipe;
   const std::string_view path =
       (header ? header(":path") : std::nullopt).value_or("/v1/chat/completions");
@@ -197,7 +197,7 @@ std::string_view recipe_of(const Entrypoint& entrypoint, const FieldLookup& head
   return recipe;
 }
 
-bool is_open_to(const Entrypoint& entrypoint, const FieldLookup& header) {
+bool is_open_to(const Entrypoint& entrypoint, const HeaderLookup& header) {
   return entrypoint.rules.empty() ||
          std::ranges::any_of(entrypoint.rules, [&](const EntrypointRule& rule) {
            return std::ranges::any_of(matches_of(rule), [&](const EntrypointMatch& match) {

@@ -54,16 +54,17 @@ Inspection read(const Result<yaml::Node>& parsed, std::string_view name,
     reader.error(std::max(root.line, 1u), fmt::format("expected a mapping, found {}", found(root)));
   } else if (const std::string_view why = why_wrapped(root); !why.empty()) {
     reader.error(root.line, std::string(why));
-  } else if (is_older_form(root)) {
-    reader.notice(root.line,
-                  "the file has an older form; `signalbox config migrate` prints it as v0.3");
-    const yaml::Node migrated = migrate(reader, root);
-    read_root(reader, assigns_models(migrated) ? with_assigned_models(reader, migrated) : migrated);
   } else {
     yaml::Node changed;
     const yaml::Node* current = &root;
-    if (has_early_parts(root)) current = &(changed = with_current_parts(reader, root));
-    if (assigns_models(root)) current = &(changed = with_assigned_models(reader, *current));
+    if (is_older_form(root)) {
+      reader.notice(root.line,
+                    "the file has an older form; `signalbox config migrate` prints it as v0.3");
+      current = &(changed = migrate(reader, root));
+    } else if (has_early_parts(root)) {
+      current = &(changed = with_current_parts(reader, root));
+    }
+    if (assigns_models(*current)) current = &(changed = with_assigned_models(reader, *current));
     read_root(reader, *current);
   }
   if (reader.failed()) return {tl::unexpected<Error>(reader.take_errors()), reader.take_notices()};

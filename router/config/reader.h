@@ -3,7 +3,6 @@
 // and the errors and notices so far. Errors are collected, not thrown, so one run reports them all.
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -128,8 +127,6 @@ class Reader {
   /// The routing being read: config.routing or a recipe's. Its signals and projections are complete
   /// before its decisions are read.
   const Routing* routing = nullptr;
-  /// The `safety` signals of that routing that no condition may read, each with the reason.
-  std::map<std::string, std::string, std::less<>> unusable_safety;
 
  private:
   struct Remark {

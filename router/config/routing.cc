@@ -493,7 +493,6 @@ constinit const Section kRecipe{kRecipeKeys};
 
 void read_routing(Reader& reader, const yaml::Node& node, Routing& out) {
   reader.routing = &out;
-  reader.unusable_safety.clear();
   read_section(reader, node, kRouting, &out);
   reader.routing = nullptr;
   apply_data_policy(reader, node, out);

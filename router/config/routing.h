@@ -301,13 +301,15 @@ struct Entrypoint {
   std::vector<EntrypointRule> rules;  // of those that match, the narrowest one wins
 };
 
-using FieldLookup = std::function<std::optional<std::string_view>(std::string_view name)>;
+/// Returns the value of a request header field by its lower-case name. Empty: the request has no
+/// headers.
+using HeaderLookup = std::function<std::optional<std::string_view>(std::string_view name)>;
 
 /// The recipe of a request; "" if no rule of the entrypoint matches. `header` returns the path of
 /// the request under the name ":path". Without one, the request is for chat completions.
-std::string_view recipe_of(const Entrypoint& entrypoint, const FieldLookup& header);
+std::string_view recipe_of(const Entrypoint& entrypoint, const HeaderLookup& header);
 /// True if the headers of a client match a rule of the entrypoint, whatever path it requests.
-bool is_open_to(const Entrypoint& entrypoint, const FieldLookup& header);
+bool is_open_to(const Entrypoint& entrypoint, const HeaderLookup& header);
 /// The recipes that the entrypoint may lead to.
 std::vector<std::string_view> recipes_of(const Entrypoint& entrypoint);
 

@@ -244,12 +244,11 @@ void check_safety(Reader& reader, const yaml::Node& node, JailbreakSignal& out) 
     std::vector<std::string> unsafe;
     reader.at_key("unsafe_labels", [&] { read_texts(reader, *labels, unsafe); });
     if (unsafe != std::vector<std::string>{"unsafe"})
-      reader.unusable_safety[out.name] =
-          "its unsafe_labels are not [unsafe], and no other class counts here";
+      out.unusable = "its unsafe_labels are not [unsafe], and no other class counts here";
   }
   const yaml::Node* model = given(node, "model");
   if (model != nullptr && !is_idle(*model)) {
-    reader.unusable_safety[out.name] =
+    out.unusable =
         "a server for safety signals is not built; global.model_catalog.system.safety names the "
         "directory of their model";
   }
@@ -422,10 +421,11 @@ constexpr Key kSignalsKeys[] = {
 void check_signal_name(Reader& reader, uint32_t line, std::string_view type, std::string_view name,
                        const std::vector<std::string>& names) {
   reader.at_key("name", [&] {
-    const auto unusable = reader.unusable_safety.find(name);
-    if (type == "safety" && unusable != reader.unusable_safety.end()) {
+    const auto& all = reader.routing->safety;
+    const auto signal = std::ranges::find(all, name, &JailbreakSignal::name);
+    if (type == "safety" && signal != all.end() && !signal->unusable.empty()) {
       reader.error(line, fmt::format("the safety signal \"{}\" cannot be evaluated: {}", name,
-                                     unusable->second));
+                                     signal->unusable));
     }
     if (std::find(names.begin(), names.end(), name) != names.end()) return;
     const std::vector<std::string_view> known(names.begin(), names.end());

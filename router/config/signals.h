@@ -208,6 +208,7 @@ struct JailbreakSignal {
   OnUnsupportedLanguage on_unsupported_language = OnUnsupportedLanguage::kNoMatch;
   std::vector<std::string> jailbreak_patterns;
   std::vector<std::string> benign_patterns;
+  std::string unusable = {};  // why no condition may read it; "": conditions may
 };
 
 /// The types of personal data that rules find or our models are trained on, in upper case, sorted.

@@ -38,7 +38,7 @@ struct Situation {
   std::chrono::seconds idle() const;
 };
 
-using HeaderLookup = std::function<std::optional<std::string_view>(std::string_view name)>;
+using config::HeaderLookup;
 
 /// `owner` separates clients, whose identifiers may be equal. `memory` must outlive the result.
 Situation situation_of(Memory& memory, const config::Learning& learning, std::string_view owner,

@@ -58,7 +58,7 @@ bool may(const std::vector<std::string>& allowed, std::string_view name) {
 }
 
 /// The names that a client with these headers and this key may request; null: without a key.
-std::vector<std::string> names_of(const config::Config& config, const config::FieldLookup& header,
+std::vector<std::string> names_of(const config::Config& config, const config::HeaderLookup& header,
                                   const config::ClientKey* key) {
   const std::vector<std::string> everything;
   const auto& recipes = key == nullptr ? everything : key->recipes;
@@ -89,7 +89,7 @@ std::vector<std::string> names_of(const config::Config& config, const config::Fi
   return out;
 }
 
-Listings list_models(const config::Config& config, const config::FieldLookup& header,
+Listings list_models(const config::Config& config, const config::HeaderLookup& header,
                      const config::ClientKey* key) {
   const auto created = static_cast<int64_t>(std::time(nullptr));
   const std::vector<std::string> names = names_of(config, header, key);

@@ -13,15 +13,14 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "router/config/routing.h"
 #include "router/request/chat_request.h"
 #include "router/signals/compression.h"
 #include "router/signals/jailbreak_windows.h"
 
 namespace signalbox::signals {
 
-/// Returns the value of a request header field by its lower-case name. Empty: the request has no
-/// headers.
-using HeaderLookup = std::function<std::optional<std::string_view>(std::string_view name)>;
+using config::HeaderLookup;
 
 /// digest(), embedding(), answers() and classes() are thread-safe. A caller that needs a result
 /// that another thread is computing waits for it and receives the same result or error. The

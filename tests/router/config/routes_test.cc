@@ -375,8 +375,8 @@ std::string with_entrypoint(std::string_view entrypoint) {
       kTwoModels, entrypoint);
 }
 
-FieldLookup request(std::string_view path,
-                    std::vector<std::pair<std::string_view, std::string_view>> headers = {}) {
+HeaderLookup request(std::string_view path,
+                     std::vector<std::pair<std::string_view, std::string_view>> headers = {}) {
   headers.emplace_back(":path", path);
   return [headers](std::string_view name) -> std::optional<std::string_view> {
     for (const auto& [key, value] : headers) {
@@ -398,7 +398,7 @@ TEST(EntrypointRules, the_narrowest_rule_holds_whatever_their_order) {
     for (const size_t i : order) text += "      - " + rules[i] + "\n";
     const Config config = newer_config(with_entrypoint(text));
     const Entrypoint& entrypoint = config.entrypoints.at(0);
-    const auto recipe = [&](const FieldLookup& header) { return recipe_of(entrypoint, header); };
+    const auto recipe = [&](const HeaderLookup& header) { return recipe_of(entrypoint, header); };
     EXPECT_EQ(recipe(request("/v1/chat/completions")), "default");
     EXPECT_EQ(recipe(request("/v1/responses", {{"x-tenant", "A"}})), "batch");
     EXPECT_EQ(recipe(request("/v1/responses", {{"x-tenant", "a"}})), "default") << "exact";
