@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { get as getPlain } from "node:http";
 import { get } from "node:https";
@@ -137,6 +138,9 @@ export async function metric(daemon, name) {
   const text = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
   return Number(text.split("\n").find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
 }
+
+/// Returns the hash of a key as files have it.
+export const hashOf = (key) => `sha256:${createHash("sha256").update(key).digest("hex")}`;
 
 /// Waits until the router has counted, charged, logged and recorded each request whose client has the answer. The client gets
 /// it before all this.

@@ -3,13 +3,12 @@
 // ways are the same.
 
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { createServer, request as httpRequest } from "node:http";
 import { after, before, test } from "node:test";
 
 import OpenAI, { toFile } from "openai";
 
-import { Daemon, freePorts } from "./daemon.mjs";
+import { Daemon, freePorts, hashOf } from "./daemon.mjs";
 import { until } from "./until.mjs";
 
 const kBodyBytesMax = 65_536;
@@ -23,7 +22,6 @@ const kTranscript = [
 ];
 const kUsage = { prompt_tokens: 11, total_tokens: 11 };
 
-const hashOf = (key) => `sha256:${createHash("sha256").update(key).digest("hex")}`;
 
 /// A model server with the replies of OpenAI's. `requests` are those that came, the newest last.
 class MediaServer {

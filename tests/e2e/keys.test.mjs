@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
@@ -10,11 +9,10 @@ import { after, before, test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 
-import { Daemon, accepts } from "./daemon.mjs";
+import { Daemon, accepts, hashOf } from "./daemon.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 import { until } from "./until.mjs";
 
-const hash = (secret) => `sha256:${createHash("sha256").update(secret).digest("hex")}`;
 let upstream;
 let daemon;
 
@@ -52,7 +50,7 @@ global:
   access:
     keys_file: secrets/keys.json
     keys:
-      - {name: own, hash: "${hash("sb-own")}"}
+      - {name: own, hash: "${hashOf("sb-own")}"}
   services:
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
 `;
@@ -269,11 +267,11 @@ test("the keys of a file are imported only if no other key has their hash", asyn
   const key = await make("original");
   const text = await readFile(join(daemon.folder, "secrets", "keys.json"), "utf8");
   for (const [secret, other] of [[key, "original"], ["sb-own", "own"]]) {
-    await write({ name: "sound", hash: hash("sb-sound") }, { name: "copy", hash: hash(secret) });
+    await write({ name: "sound", hash: hashOf("sb-sound") }, { name: "copy", hash: hashOf(secret) });
     assert.throws(() => keys("import", file), new RegExp(`the keys .*${other}.* and .*copy.* have the same hash`));
     assert.equal(await readFile(join(daemon.folder, "secrets", "keys.json"), "utf8"), text, "all or none");
   }
-  await write({ name: "sound", hash: hash("sb-sound") });
+  await write({ name: "sound", hash: hashOf("sb-sound") });
   keys("import", file);
   await until(async () => (await listed("sb-sound")).status === 200);
   assert.equal((await listed("sb-own")).status, 200);

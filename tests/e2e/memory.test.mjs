@@ -9,7 +9,7 @@ import { after, before, beforeEach, describe, test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 
-import { Daemon, settled } from "./daemon.mjs";
+import { Daemon, hashOf, settled } from "./daemon.mjs";
 import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
 import { until } from "./until.mjs";
 
@@ -24,7 +24,6 @@ process.env.MEMORY_TEST_VIEWER = "viewer-secret";
 
 let model, embedder, daemon;
 
-const hashOf = (key) => `sha256:${createHash("sha256").update(key).digest("hex")}`;
 
 /// Texts with many common words have similar vectors.
 function vectorOf(text) {

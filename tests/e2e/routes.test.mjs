@@ -2,10 +2,9 @@
 // rules of entrypoints, which choose a recipe by the path and the headers of a request.
 
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, hashOf } from "./daemon.mjs";
 import { until } from "./until.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 
@@ -59,7 +58,6 @@ async function send(model, content, headers = {}, path = "/v1/chat/completions")
 }
 
 // Two keys for the same model; one of them also names a recipe.
-const hash = (secret) => `sha256:${createHash("sha256").update(secret).digest("hex")}`;
 const fileOfKeys = (port, management) => `
 version: v0.3
 listeners: [{name: http, address: 127.0.0.1, port: ${port}}]
@@ -74,8 +72,8 @@ global:
   services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
   access:
     keys:
-      - {name: plain, hash: "${hash("plain")}", models: [small]}
-      - {name: bound, hash: "${hash("bound")}", models: [small], recipes: [premium]}
+      - {name: plain, hash: "${hashOf("plain")}", models: [small]}
+      - {name: bound, hash: "${hashOf("bound")}", models: [small], recipes: [premium]}
 `;
 
 test("an action sends a request to its model, whatever model the client names", async () => {

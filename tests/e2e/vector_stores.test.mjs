@@ -9,7 +9,7 @@ import { after, afterEach, before, beforeEach, describe, test } from "node:test"
 
 import OpenAI, { toFile } from "openai";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, hashOf } from "./daemon.mjs";
 import { until } from "./until.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 
@@ -18,7 +18,6 @@ const kGarden = "Tomatoes need sun and water. Plant them in May.";
 
 let model, embedder, folder, daemon;
 
-const hashOf = (key) => `sha256:${createHash("sha256").update(key).digest("hex")}`;
 
 /// Texts with many common words have similar vectors. `shift` makes the vectors of another model.
 function vectorOf(text, shift = 0) {
