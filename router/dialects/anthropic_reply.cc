@@ -150,6 +150,7 @@ void MessagesReplies::delta(std::string_view type, std::string_view key, std::st
 
 Result<void> MessagesReplies::call(const ChatPiece::Call& call, std::string& out) {
   if (block_ != Block::kCall || call.index != call_) {
+    if (call.index <= call_ && call.arguments.empty()) return {};  // it adds nothing
     if (call.index <= call_) return fail(Code::kUpstream, "the reply: tool calls are interleaved");
     if (call.name.empty())
       return fail(Code::kUpstream, "the reply: tool_calls[{}]: starts without a name", call.index);
@@ -194,13 +195,22 @@ Result<void> MessagesReplies::end(std::string& out) {
   return {};
 }
 
+// Agents shorten a conversation that is refused with these words.
+std::string message_for_agents(Refused refused) {
+  constexpr std::string_view kTooLong = "prompt is too long";
+  const bool adds = refused.is_too_long() && refused.message.find(kTooLong) == std::string::npos;
+  return adds ? fmt::format("{}: {}", kTooLong, refused.message) : std::move(refused.message);
+}
+
 std::string MessagesReplies::refusal(int status, std::string_view body) const {
-  return messages_error(status, read_refusal(status, body).message);
+  return messages_error(status, message_for_agents(read_refusal(status, body)));
 }
 
 std::string MessagesReplies::broken(std::string_view error_body) {
+  Refused refused = read_refusal(500, error_body);
+  const int status = refused.status;
   std::string out;
-  append_event(out, "error", messages_error(500, read_refusal(500, error_body).message));
+  append_event(out, "error", messages_error(status, message_for_agents(std::move(refused))));
   return out;
 }
 
