@@ -75,6 +75,11 @@ void MessagesReplies::open_message(json::Writer& out, const ChatPiece& piece) co
   out.member("type", "message").member("role", "assistant").member("model", piece.model);
 }
 
+bool is_object(std::string_view json) {
+  const auto parsed = json::Document::parse(std::string(json));
+  return parsed && parsed->root().is_object();
+}
+
 Result<void> write_call(const ChatPiece::Call& call, size_t index, json::Writer& out) {
   const std::string path = fmt::format("choices[0].message.tool_calls[{}].function", index);
   if (call.name.empty()) return fail(Code::kUpstream, "the reply: {}.name: missing", path);
@@ -101,8 +106,11 @@ Result<std::string> MessagesReplies::whole(std::string body) {
   for (const std::string_view text : {piece.text, piece.refusal}) {
     if (!text.empty()) out.begin_object().member("type", "text").member("text", text).end_object();
   }
-  for (size_t i = 0; i < piece.calls.size(); ++i)
+  for (size_t i = 0; i < piece.calls.size(); ++i) {
+    const bool may_be_cut = piece.finish_reason == "length" && i + 1 == piece.calls.size();
+    if (may_be_cut && !is_object(piece.calls[i].arguments)) break;  // nobody can run it
     SIGNALBOX_TRY_VOID(write_call(piece.calls[i], i, out));
+  }
   out.end_array();
   const std::string_view reason =
       stop_reason(piece.finish_reason, !piece.calls.empty(), !piece.stop_sequence.empty());
