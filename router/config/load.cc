@@ -126,6 +126,10 @@ bool follows_kubernetes(const Config& config) {
   return config.router.config_source == "kubernetes";
 }
 
+const std::string& reranker_of(const Config& config, const Routing& routing) {
+  return routing.reranker.empty() ? config.system_models.reranker : routing.reranker;
+}
+
 std::vector<const Routing*> routings_of(const Config& config) {
   std::vector<const Routing*> out{&config.routing};
   for (const Recipe& recipe : config.recipes) out.push_back(&recipe.routing);
