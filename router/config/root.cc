@@ -20,8 +20,9 @@ void check_auto_names(Reader& reader, const yaml::Node& node, const Config& conf
       if (config.providers.models[i].name != name) continue;
       const yaml::Node& model = node.find("providers")->find("models")->items[i];
       reader.at_key(fmt::format("providers.models[{}].name", i), [&] {
-        reader.error(model.find("name")->line,
-                     fmt::format("\"{}\" lets the router choose; expected another name", name));
+        reader.notice(
+            model.find("name")->line,
+            fmt::format("\"{}\" lets the router choose, so clients cannot name this model", name));
       });
     }
   }
@@ -452,6 +453,7 @@ constexpr Key kGlobalKeys[] = {
     object(same<Config>("stores"), kStores, "The data that is kept between requests."),
     object(same<Config>("integrations"), kIntegrations, "Tools and other services."),
     object(same<Config>("model_catalog"), kCatalog, "Models that classify requests."),
+    unread("billing", "Currency of the prices.", "`pricing.currency` of each model holds"),
     removed("modules", "use global.model_catalog.modules"),
     removed("models", "use global.model_catalog"),
     removed("runtime", "use global.router and global.services"),

@@ -223,6 +223,34 @@ global:
             "label_distribution.v1 or label_scores.v1, found \"score.v1\"");
 }
 
+TEST(EarlyParts, groups_of_signals_become_partitions) {
+  const std::string file = std::string(kTwoModels) + R"(routing:
+  signals:
+    keywords: [{name: a, keywords: [x]}, {name: b, keywords: [y]}]
+    signal_groups: [{name: g, semantics: exclusive, members: [a, b], default: a}]
+)";
+  const Config config = newer_config(file);
+  ASSERT_EQ(config.routing.projections.partitions.size(), 1U);
+  EXPECT_EQ(config.routing.projections.partitions.at(0).name, "g");
+  EXPECT_NE(newer_errors(file + "  projections: {partitions: []}\n").find("signal_groups"),
+            std::string::npos);
+}
+
+TEST(EarlyParts, prices_have_other_names) {
+  const Config config = newer_config(R"(version: v0.3
+providers:
+  models:
+    - name: m
+      backend_refs: [{type: echo}]
+      pricing: {input_cost_per_million_tokens: '2', output_cost_per_million_tokens: '12', cache_read_cost_per_million_tokens: '0.5', cache_write_cost_per_million_tokens: '3'}
+)");
+  const Pricing& pricing = config.providers.models.at(0).pricing.value();
+  EXPECT_EQ(pricing.prompt_per_1m, 2);
+  EXPECT_EQ(pricing.completion_per_1m, 12);
+  EXPECT_EQ(pricing.cached_input_per_1m, 0.5);
+  EXPECT_EQ(pricing.cache_write_per_1m, 3);
+}
+
 TEST(EarlyParts, plugins_that_refused_become_signals_and_decisions) {
   const std::string file = std::string(kTwoModels) + R"(routing:
   signals: {keywords: [{name: k, keywords: [x]}]}
