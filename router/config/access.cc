@@ -37,6 +37,9 @@ constexpr Key kIdentityKeys[] = {
     string(FIELD(Authz::Identity, user_groups_header),
            "Header that names the user's groups, with commas between them. Default: "
            "`x-authz-user-groups`."),
+    word(FIELD(Authz::Identity, ingress), "header-injection none",
+         "`none`: identity headers are removed, whoever sends them. Default: `header-injection`, "
+         "those of trusted proxies count."),
 };
 constexpr Section kIdentityHeaders{kIdentityKeys, checked<check_identity>};
 

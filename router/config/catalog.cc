@@ -143,6 +143,7 @@ constexpr Section kSemantic{kSemanticKeys};
 constexpr Key kEmbeddingsKeys[] = {
     object(FIELD_AS("semantic", Config, embedding_model), kSemantic, "The embedding model.")
         .then<choose_embedder>(),
+    unread("bert", "Another embedding model.", "semantic names the embedding model"),
 };
 constexpr Section kEmbeddings{kEmbeddingsKeys};
 

@@ -479,8 +479,7 @@ constexpr Key kModelKeys[] = {
            "`timeout` of the listener and `reliability` hold"),
     string(FIELD(Model, catalog),
            "Name in the Semantic Router's catalogue, from which `provider_model_id` follows. A "
-           "card of this name describes the model.")
-        .then<check_catalog>(),
+           "card of this name describes the model."),
     removed("endpoints", "list the backends in backend_refs"),
     removed("preferred_endpoints", "list the backends in backend_refs"),
     removed("access_key", "name the key by api_key_env of a backend"),
