@@ -43,12 +43,13 @@ std::string methods_of(const std::vector<Route>& routes, std::string_view path) 
 }
 
 /// Returns the known path that the client probably means if its base URL lacks "/v1", has "/v1"
-/// twice or ends with a slash; "" if there is none.
+/// twice or ends with a slash, or if the path lacks its last "s"; "" if there is none.
 std::string near_path(const std::vector<Route>& routes, std::string_view path) {
   constexpr std::string_view kVersion = "/v1";
   while (path.ends_with('/')) path.remove_suffix(1);
   if (path.starts_with("/v1/v1/")) path.remove_prefix(kVersion.size());
-  const std::string near = fmt::format("{}{}", path.starts_with("/v1/") ? "" : kVersion, path);
+  std::string near = fmt::format("{}{}", path.starts_with("/v1/") ? "" : kVersion, path);
+  if (methods_of(routes, near).empty()) near.push_back('s');
   return methods_of(routes, near).empty() ? "" : near;
 }
 

@@ -184,6 +184,11 @@ test("an explanation of a bare chat names the two forms that a request may have"
   assert.equal(wrapped.status, 200);
 });
 
+test("a path without its last letter gets the path that was meant", async () => {
+  const reply = await (await fetch(`${daemon.url}/v1/chat/completion`, { method: "POST", body: "{}" })).json();
+  assert.equal(reply.error.message, "/v1/chat/completion: there is no such path; did you mean /v1/chat/completions?");
+});
+
 // The log may end in the middle of a line.
 async function lineOfRequest(daemon) {
   const find = () => daemon.log.split("\n").slice(0, -1).find((line) => line.includes('"component":"request"'));
