@@ -206,7 +206,7 @@ constexpr Key kRoutingKeys[] = {
           "Properties of models, for algorithms."),
     // Before signals, because a signal may have its model from here.
     map(FIELD(Routing, model_bindings), kBinding,
-        "Models of classifiers by task; every routing has the same model for a task."),
+        "Models by task. Every routing has the same model for a task, except `rag.reranker`."),
     object(same<Routing>("signals"), kSignals,
            "The facts about a request on which decisions depend."),
     object(FIELD(Routing, projections), kProjections, "Signals derived from others."),

@@ -228,6 +228,7 @@ struct Routing {
   std::optional<double> override_confidence;
   std::vector<ModelCard> model_cards;
   std::map<std::string, ModelBinding> model_bindings;  // by task
+  std::string reranker;  // model directory of its own; "": that of the file
 
   // Signals, by their keys in the file.
   std::vector<KeywordSignal> keywords;

@@ -154,7 +154,7 @@ TEST(Algorithms, older_ones_are_read_as_static_with_a_notice) {
   }
 }
 
-TEST(Bindings, a_reranker_of_one_routing_gets_a_notice) {
+TEST(Bindings, a_reranker_of_one_routing_is_its_own) {
   const std::string file = std::string(kTwoModels) + R"(global:
   model_catalog: {deployments: {r: {provider: candle, artifact: models/r}}}
 recipes:
@@ -164,11 +164,91 @@ recipes:
       decisions: [{name: d, modelRefs: [{model: small}]}]
   - {name: two, routing: {decisions: [{name: e, modelRefs: [{model: small}]}]}}
 )";
-  EXPECT_NE(
-      newer_notices(file).find("recipes[0].routing.model_bindings.rag.reranker: has no effect"),
-      std::string::npos)
-      << newer_notices(file);
-  EXPECT_EQ(newer_config(file).system_models.reranker, "");
+  const Config config = newer_config(file);
+  EXPECT_EQ(config.system_models.reranker, "");
+  EXPECT_EQ(reranker_of(config, config.recipes.at(0).routing), "models/r");
+  EXPECT_EQ(reranker_of(config, config.recipes.at(1).routing), "");
+}
+
+TEST(Bindings, a_plugin_that_ranks_again_without_a_model_has_a_notice) {
+  const auto notices_with = [](std::string_view more) {
+    return newer_notices(with_rules(
+        "{operator: AND}",
+        fmt::format(", plugins: [{{type: rag, configuration: {{backend: external_api, rerank: "
+                    "{{top_k: 1}}{}, backend_config: {{endpoint: \"http://a\", request_format: "
+                    "elasticsearch}}}}}}]",
+                    more)));
+  };
+  EXPECT_EQ(notices_with(""),
+            "f.yaml:8: rerank of rag: no binding names the model of rag.reranker: documents are in "
+            "the order of their search (docs/upstream.md)");
+  EXPECT_NE(notices_with(", on_failure: block").find("are refused"), std::string::npos);
+}
+
+TEST(Bindings, a_server_of_the_model_runtime_may_stay_unused) {
+  const auto with_binding = [](std::string_view bindings) {
+    return fmt::format(R"({}global:
+  model_catalog:
+    deployments: {{attached: {{provider: model_runtime, endpoint: "http://runtime:8100"}}}}
+    bindings: {{{}}}
+)",
+                       kTwoModels, bindings);
+  };
+  EXPECT_EQ(newer_errors(with_binding("")), "accepted");
+  EXPECT_EQ(newer_errors(with_binding(
+                "prompt_guard: {deployment: attached, contract: label_distribution.v1}")),
+            "f.yaml:10: global.model_catalog.bindings.prompt_guard: a server of the provider "
+            "model_runtime is not built; expected an artifact, or the provider http");
+}
+
+TEST(Bindings, independent_labels_have_an_operating_point) {
+  const auto file = [](std::string_view binding) {
+    return fmt::format(R"({}routing:
+  signals: {{classifiers: [{{name: risk, type: local, labels: [a, b]}}]}}
+  model_bindings: {{classifier.risk: {{deployment: d, {}}}}}
+global:
+  model_catalog: {{deployments: {{d: {{provider: candle, artifact: models/risk}}}}}}
+)",
+                       kTwoModels, binding);
+  };
+  const ClassifierSignal signal =
+      newer_config(file("contract: label_scores.v1")).routing.classifiers.at(0);
+  ASSERT_TRUE(signal.operating_point);
+  EXPECT_EQ(signal.operating_point->path, "operating_point.json");
+  EXPECT_EQ(newer_errors(file("contract: label_distribution.v1, operating_point: {path: p}")),
+            "f.yaml:9: routing.model_bindings.classifier.risk: operating_point: expected the "
+            "contract label_scores.v1, found \"label_distribution.v1\"");
+  EXPECT_EQ(newer_errors(file("contract: score.v1")),
+            "f.yaml:9: routing.model_bindings.classifier.risk: expected the contract "
+            "label_distribution.v1 or label_scores.v1, found \"score.v1\"");
+}
+
+TEST(EarlyParts, groups_of_signals_become_partitions) {
+  const std::string file = std::string(kTwoModels) + R"(routing:
+  signals:
+    keywords: [{name: a, keywords: [x]}, {name: b, keywords: [y]}]
+    signal_groups: [{name: g, semantics: exclusive, members: [a, b], default: a}]
+)";
+  const Config config = newer_config(file);
+  ASSERT_EQ(config.routing.projections.partitions.size(), 1U);
+  EXPECT_EQ(config.routing.projections.partitions.at(0).name, "g");
+  EXPECT_NE(newer_errors(file + "  projections: {partitions: []}\n").find("signal_groups"),
+            std::string::npos);
+}
+
+TEST(EarlyParts, prices_have_other_names) {
+  const Config config = newer_config(R"(version: v0.3
+providers:
+  models:
+    - name: m
+      backend_refs: [{type: echo}]
+      pricing: {input_cost_per_million_tokens: '2', output_cost_per_million_tokens: '12', cache_read_cost_per_million_tokens: '0.5', cache_write_cost_per_million_tokens: '3'}
+)");
+  const Pricing& pricing = config.providers.models.at(0).pricing.value();
+  EXPECT_EQ(pricing.prompt_per_1m, 2);
+  EXPECT_EQ(pricing.completion_per_1m, 12);
+  EXPECT_EQ(pricing.cached_input_per_1m, 0.5);
+  EXPECT_EQ(pricing.cache_write_per_1m, 3);
 }
 
 TEST(EarlyParts, plugins_that_refused_become_signals_and_decisions) {
