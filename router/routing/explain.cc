@@ -46,8 +46,11 @@ class Explainer {
       text_ = "No decision matches; the default model answers.\n";
     } else {
       const auto d = static_cast<size_t>(report_.outcome.decision);
-      text_ = fmt::format("Decision {} (priority {}, confidence {:.2f}), because\n",
-                          decisions[d].name, decisions[d].priority, report_.outcome.confidence);
+      const std::string tier =
+          decisions[d].tier == 0 ? "" : fmt::format("tier {}, ", decisions[d].tier);
+      text_ =
+          fmt::format("Decision {} ({}priority {}, confidence {:.2f}), because\n",
+                      decisions[d].name, tier, decisions[d].priority, report_.outcome.confidence);
       reason_ = reason_of(d);
       add_node(report_.engine->root(d), 1);
     }
@@ -181,6 +184,7 @@ class Explainer {
     const config::Decision& decision = report_.routing->decisions[d];
     const uint32_t root = report_.engine->root(d);
     out_.begin_object().member("decision", decision.name).member("priority", decision.priority);
+    if (decision.tier != 0) out_.member("tier", decision.tier);
     out_.member("selected", static_cast<int32_t>(d) == report_.outcome.decision);
     write_truth(report_.values[root]);
     reason_ = reason_of(d);

@@ -69,6 +69,11 @@ test("decisions without a tier come first, and those without conditions last in 
   assert.equal((await send("ranked", "the sum of the launchcode")).decision, "untiered");
   assert.equal((await send("ranked", "the sum")).decision, "tiered");
   assert.equal((await send("ranked", "hello")).decision, "rest");
+  const request = { model: "ranked", messages: [{ role: "user", content: "the sum" }] };
+  const headers = { "content-type": "application/json" };
+  const answer = await fetch(`${daemon.managementUrl}/api/v1/explain`, { method: "POST", headers, body: JSON.stringify({ request }) });
+  const { trace } = await answer.json();
+  assert.deepEqual(trace.map((each) => [each.decision, each.tier]), [["rest", 1], ["tiered", 1], ["untiered", undefined]]);
 });
 
 // Two keys for the same model; one of them also names a recipe.

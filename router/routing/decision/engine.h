@@ -12,16 +12,19 @@
 #include <vector>
 
 #include "router/config/routing.h"
+#include "router/routing/decision/evidence.h"
 #include "router/routing/decision/rules.h"
 
 namespace signalbox::decision {
 
 inline constexpr int32_t kNoDecision = -1;
 
-/// Work space of evaluate(), reused between requests. `values` and `stages` are (nodes().size()).
+/// Work space of evaluate(), reused between requests. Each is (nodes().size()), or empty if the
+/// strategy does not need it. `evidence` has no meaning for decisions that cannot match.
 struct Scratch {
   std::vector<Value> values;
-  std::vector<Stages> stages;  // with strategy fusion
+  std::vector<Stages> stages;
+  std::vector<Evidence> evidence;
 };
 
 struct Outcome {
@@ -41,6 +44,8 @@ enum class Among : uint8_t { kAll, kGuards };
 /// routing.strategy orders the others:
 ///   priority    priority, confidence, name
 ///   confidence  confidence, priority, name
+/// These two compare confidences only if each of the tier's decisions that match rests on one
+/// score, and the kind of these scores is the same.
 ///   fusion      those of override_confidence or more, then the others; within each group, the one
 ///               with the cheapest evidence (the request's own, then similarity, then
 ///               classifiers), then as confidence. This is our extension. Without
@@ -70,6 +75,9 @@ class Engine {
   bool takes_part(size_t decision, Among among) const {
     return among == Among::kAll || guards_[decision];
   }
+  // If confidences are compared in a tier; kMaybe: an unknown signal decides that.
+  enum class Compared : uint8_t { kNo, kMaybe, kYes };
+  Compared is_compared(int32_t tier, const Scratch& scratch, Among among) const;
   // The values that rank a matching decision, as a lower or an upper bound.
   struct Rank {
     double confidence;
@@ -80,14 +88,20 @@ class Engine {
   // True if the decision must be known before any wins, and an unknown signal may settle it.
   bool must_settle(size_t decision, const Scratch& scratch) const;
   // True if no unknown signal can change the value or the rank of a node.
-  bool is_final(uint32_t node, const Scratch& scratch) const;
-  bool is_better(size_t a, const Rank& a_rank, size_t b, const Rank& b_rank) const;
+  bool is_final(uint32_t node, const Scratch& scratch, bool with_evidence) const;
+  bool is_better(size_t a, const Rank& a_rank, size_t b, const Rank& b_rank, bool compared) const;
+  // True if their confidences decide between the two, if they are compared.
+  bool ranks_by_confidence(size_t a, size_t b) const;
+  // True if `leader` certainly beats `rival`, should that match.
+  bool beats(size_t leader, size_t rival, const Scratch& scratch, Compared compared) const;
 
   const config::Routing& routing_;
   Rules rules_;
-  std::vector<uint32_t> roots_;      // (decisions)
-  std::vector<bool> guards_;         // (decisions)
-  std::vector<bool> always_match_;   // (decisions) without conditions
+  std::vector<uint32_t> roots_;     // (decisions)
+  std::vector<bool> guards_;        // (decisions)
+  std::vector<bool> always_match_;  // (decisions) without conditions
+  std::vector<ScoreKind> kinds_;    // (decisions)
+  bool uses_evidence_ = false;
   std::vector<uint32_t> name_rank_;  // (decisions) place in the order of names
 };
 

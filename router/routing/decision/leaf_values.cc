@@ -31,6 +31,12 @@ OnError result_of(const config::Rule& leaf, OnError on_failure) {
   return leaf.on_error == OnError::kDefault ? on_failure : leaf.on_error;
 }
 
+Value after_failure(OnError on_error) {
+  Value out = Value::known(on_error == OnError::kMatch, 1);
+  out.by_error = out.is_match();
+  return out;
+}
+
 }  // namespace
 
 Result<LeafValues> LeafValues::create(const config::Routing& routing, uint32_t computed, Find find,
@@ -105,7 +111,7 @@ Value LeafValues::test_open(const Test& test, std::span<const Fact> facts,
     return facts[number].state == Fact::State::kPending;
   });
   if (pending || on_error == OnError::kDefault) return value;
-  return Value::known(on_error == OnError::kMatch, 1);
+  return after_failure(on_error);
 }
 
 Value LeafValues::test(const Test& test, std::span<const Fact> facts,
@@ -122,7 +128,7 @@ Value LeafValues::test(const Test& test, std::span<const Fact> facts,
   const bool failed = fact.state == Fact::State::kFailed;
   if (failed || fact.state == Fact::State::kUnavailable) {
     const OnError on_error = result_of(*test.leaf, failed ? test.on_failure : OnError::kDefault);
-    return on_error == OnError::kDefault ? value : Value::known(on_error == OnError::kMatch, 1);
+    return on_error == OnError::kDefault ? value : after_failure(on_error);
   }
   if (!predicate || fact.state == Fact::State::kPending) return value;
   return Value::known(holds(*predicate, fact.score), std::clamp(fact.score, 0.0, 1.0));

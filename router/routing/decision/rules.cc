@@ -57,8 +57,8 @@ Value any_of(std::span<const Value> values, std::span<const Node> nodes, uint32_
 }
 
 Value none_of(const Value& child) {
-  const Value out{negate(child.high), negate(child.low), 1, 1};
-  return out.can_match() ? out : Value{out.low, out.high, 0, 0};
+  const Value out{negate(child.high), negate(child.low), false, 1, 1};
+  return out.can_match() ? out : Value{out.low, out.high, false, 0, 0};
 }
 
 }  // namespace
@@ -66,8 +66,10 @@ Value none_of(const Value& child) {
 uint32_t Rules::add(const config::Rule& rule, const NumberOf& number_of, const StageOf& stage_of) {
   SIGNALBOX_CHECK(rule.op != Operator::kNot || rule.conditions.size() == 1);
   const size_t at = nodes_.size();
-  const uint32_t number = rule.op == Operator::kLeaf ? number_of(rule) : kNoSignal;
-  nodes_.push_back({rule.op, number, 0, 0, &rule});
+  const bool is_leaf = rule.op == Operator::kLeaf;
+  const uint32_t number = is_leaf ? number_of(rule) : kNoSignal;
+  const ScoreKind kind = is_leaf ? score_kind(rule) : ScoreKind::kNone;
+  nodes_.push_back({rule.op, number, 0, 0, kind, &rule});
   if (stage_of && number != kNoSignal) nodes_[at].stage = stage_of(number);
   for (const config::Rule& condition : rule.conditions) add(condition, number_of, stage_of);
   nodes_[at].end = static_cast<uint32_t>(nodes_.size());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "router/config/signals.h"
+#include "router/routing/decision/evidence.h"
 #include "router/routing/decision/value.h"
 
 namespace signalbox::decision {
@@ -29,6 +30,7 @@ struct Node {
   uint32_t signal;  // of a leaf
   uint32_t end;     // index after the last node of this subtree
   uint32_t stage;   // of a leaf
+  ScoreKind kind;   // of a leaf
   const config::Rule* rule;
 };
 

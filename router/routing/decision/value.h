@@ -14,14 +14,15 @@ enum class Truth : uint8_t { kNo, kUnavailable, kYes };
 struct Value {
   Truth low = Truth::kNo;
   Truth high = Truth::kYes;
+  bool by_error = false;  // a match, because the signal failed
   double confidence_low = 0;
   double confidence_high = 1;
 
   static Value unknown() { return {}; }
-  static Value unavailable() { return {Truth::kUnavailable, Truth::kUnavailable, 0, 0}; }
+  static Value unavailable() { return {Truth::kUnavailable, Truth::kUnavailable, false, 0, 0}; }
   static Value known(bool matched, double confidence) {
-    if (!matched) return {Truth::kNo, Truth::kNo, 0, 0};
-    return {Truth::kYes, Truth::kYes, confidence, confidence};
+    if (!matched) return {Truth::kNo, Truth::kNo, false, 0, 0};
+    return {Truth::kYes, Truth::kYes, false, confidence, confidence};
   }
 
   bool is_match() const { return low == Truth::kYes; }

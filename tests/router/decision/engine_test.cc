@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
+#include <tuple>
 
 namespace signalbox::decision {
 namespace {
@@ -18,8 +20,9 @@ using Operator = config::Rule::Operator;
 using Strategy = config::Routing::Strategy;
 
 // Leaves are named "s0", "s1", ... after their signal, or "gone" if the signal does not exist.
-Rule leaf(int signal) {
-  return {Operator::kLeaf, "keyword", signal < 0 ? "gone" : fmt::format("s{}", signal), {}, 0};
+Rule leaf(int signal, std::string type = "domain") {
+  std::string name = signal < 0 ? "gone" : fmt::format("s{}", signal);
+  return {Operator::kLeaf, std::move(type), std::move(name), {}, 0};
 }
 Rule all(std::vector<Rule> conditions) {
   return {Operator::kAnd, "", "", std::move(conditions), 0};
@@ -151,6 +154,35 @@ TEST(Decision, the_tier_comes_first_and_a_decision_without_one_has_the_tier_0) {
   EXPECT_EQ(in_one_tier(Strategy::kConfidence), 1);
 }
 
+// The cases are those of the Semantic Router. "a" has the priority, "b" the greater score.
+TEST(Decision, confidences_are_compared_only_if_each_is_one_score_of_the_same_kind) {
+  Value failed = kYes;
+  failed.by_error = true;
+  const std::vector<Value> signals{yes(0.5), yes(0.9), yes(0.8), kNo, failed};
+  const auto winner = [&](Rule a, Rule b, std::vector<config::Decision> more = {}) {
+    more.insert(more.begin(), {make("a", 2, std::move(a)), make("b", 1, std::move(b))});
+    return outcome_of(Strategy::kConfidence, std::move(more), signals).decision;
+  };
+  const auto keyword = [](int signal) { return leaf(signal, "keyword"); };
+  const auto similar = [](int signal) { return leaf(signal, "embedding"); };
+  EXPECT_EQ(winner(leaf(0), leaf(1)), 1);
+  EXPECT_EQ(winner(leaf(0), keyword(1)), 0) << "a keyword has no score";
+  EXPECT_EQ(winner(leaf(0), similar(1)), 0) << "a similarity is no probability";
+  EXPECT_EQ(winner(leaf(0), leaf(1, "jailbreak")), 0) << "its scores are of several kinds";
+  EXPECT_EQ(winner(leaf(0), all({leaf(1), leaf(2)})), 0) << "it rests on two scores";
+  EXPECT_EQ(winner(leaf(0), all({leaf(1), keyword(2), no(keyword(3))})), 1)
+      << "keywords and NOT have no weight";
+  EXPECT_EQ(winner(leaf(2), all({leaf(0), keyword(1)})), 0);
+  EXPECT_EQ(winner(leaf(0), any({keyword(1), leaf(1)})), 1) << "the scored condition counts";
+  EXPECT_EQ(winner(leaf(0), any({keyword(1), leaf(3)})), 0) << "only the keyword matches";
+  EXPECT_EQ(winner(leaf(0), any({leaf(1), similar(3)})), 0) << "it may rest on either kind";
+  EXPECT_EQ(winner(leaf(0), all({leaf(1), leaf(4)})), 0) << "a match by an error is no evidence";
+  EXPECT_EQ(winner(leaf(0), leaf(1), {make("c", 0, keyword(2))}), 0)
+      << "one without a score suffices";
+  EXPECT_EQ(winner(leaf(0), leaf(1), {make("c", 0, keyword(3)), make("d", 0, all({}))}), 1)
+      << "it does not match, and d has no conditions";
+}
+
 TEST(Decision, rules_that_must_be_known_keep_the_outcome_open) {
   config::Decision guard = make("guard", 1, all({leaf(0), leaf(1)}));
   guard.rules.on_error = Rule::OnError::kUnknown;
@@ -257,6 +289,9 @@ TEST(Decision, only_signals_that_matter_are_needed) {
 
 constexpr int kSignals = 6;
 
+constexpr const char* kTypes[] = {"domain",    "domain",  "domain",
+                                  "embedding", "keyword", "jailbreak"};
+
 class Random {
  public:
   explicit Random(uint32_t seed) : engine_(seed) {}
@@ -264,7 +299,7 @@ class Random {
 
   Rule rule(int depth) {
     const int kind = depth == 0 ? 0 : below(4);
-    if (kind == 0) return leaf(below(kSignals + 1) - 1);
+    if (kind == 0) return leaf(below(kSignals + 1) - 1, kTypes[static_cast<size_t>(below(6))]);
     if (kind == 1) return no(rule(depth - 1));
     std::vector<Rule> conditions;
     for (int n = below(4); n > 0; --n) conditions.push_back(rule(depth - 1));
@@ -272,7 +307,12 @@ class Random {
   }
 
   // Uses few different confidences, so that ties occur.
-  Value value() { return below(2) == 0 ? kNo : yes(below(5) / 4.0); }
+  Value value() {
+    if (below(2) == 0) return kNo;
+    Value out = yes(below(5) / 4.0);
+    out.by_error = below(12) == 0;
+    return out;
+  }
 
   config::Routing routing() {
     config::Routing out;
@@ -329,6 +369,86 @@ TEST(DecisionProperty, full_evaluation_agrees_with_the_definition) {
       ASSERT_EQ(value.confidence_low, confidence);
     }
   }
+}
+
+// The scores that a match rests on.
+struct PlainEvidence {
+  int count = 0;
+  double sum = 0;
+  double mean() const { return count == 0 ? 0 : sum / count; }
+};
+
+PlainEvidence plain_evidence(const Rule& rule, const std::vector<Value>& signals) {
+  PlainEvidence out;
+  if (rule.op == Operator::kNot || plain(rule, signals).first != 2) return out;
+  if (rule.op == Operator::kLeaf) {
+    const Value& value = signals[number_of(rule)];
+    if (value.by_error) return {2, 0};
+    if (rule.type != "keyword") out = {1, value.confidence_low};
+    return out;
+  }
+  for (const Rule& condition : rule.conditions) {
+    const PlainEvidence each = plain_evidence(condition, signals);
+    if (rule.op == Operator::kAnd) {
+      out.count += each.count;
+      out.sum += each.sum;
+    } else if (each.count > 0 && (out.count == 0 || each.mean() > out.mean())) {
+      out = each;
+    }
+  }
+  return out;
+}
+
+void add_types(const Rule& rule, std::set<std::string>& out) {
+  if (rule.op == Operator::kLeaf && rule.type != "keyword") out.insert(rule.type);
+  if (rule.op == Operator::kNot) return;
+  for (const Rule& condition : rule.conditions) add_types(condition, out);
+}
+
+// The decision that wins by the definition of the order, for the strategies priority and
+// confidence.
+int32_t plain_winner(const config::Routing& routing, const std::vector<Value>& signals) {
+  const auto& decisions = routing.decisions;
+  std::vector<size_t> matching;
+  for (size_t d = 0; d < decisions.size(); ++d)
+    if (plain(decisions[d].rules, signals).first == 2) matching.push_back(d);
+  if (matching.empty()) return kNoDecision;
+  int32_t tier = INT32_MAX;
+  for (const size_t d : matching) tier = std::min(tier, decisions[d].tier);
+  std::set<std::string> types;
+  bool compared = true;
+  for (const size_t d : matching) {
+    if (decisions[d].tier != tier || config::always_matches(decisions[d])) continue;
+    add_types(decisions[d].rules, types);
+    compared = compared && plain_evidence(decisions[d].rules, signals).count == 1;
+  }
+  compared = compared && types.size() <= 1 && !types.contains("jailbreak");
+  const auto rank = [&](size_t d) {
+    const config::Decision& each = decisions[d];
+    const double score = compared ? plain_evidence(each.rules, signals).mean() : 0;
+    const bool by_priority = routing.strategy == Strategy::kPriority;
+    return std::tuple(each.tier, config::always_matches(each), by_priority ? -each.priority : 0,
+                      -score, -each.priority, each.name);
+  };
+  return static_cast<int32_t>(
+      *std::ranges::min_element(matching, [&](size_t a, size_t b) { return rank(a) < rank(b); }));
+}
+
+TEST(DecisionProperty, full_evaluation_has_the_winner_of_the_definition) {
+  Random random(5);
+  int by_confidence = 0;
+  for (int round = 0; round < 5'000; ++round) {
+    config::Routing routing = random.routing();
+    if (routing.strategy == Strategy::kFusion) routing.strategy = Strategy::kConfidence;
+    std::vector<Value> signals;
+    for (int i = 0; i < kSignals; ++i) signals.push_back(random.value());
+    Scratch scratch;
+    const int32_t winner = Engine(routing, number_of).evaluate(signals, scratch).decision;
+    ASSERT_EQ(winner, plain_winner(routing, signals));
+    for (config::Decision& decision : routing.decisions) decision.rules = no(no(decision.rules));
+    by_confidence += Engine(routing, number_of).evaluate(signals, scratch).decision != winner;
+  }
+  EXPECT_GT(by_confidence, 50) << "without scores, others win";
 }
 
 TEST(DecisionProperty, stopping_early_gives_the_outcome_of_full_evaluation) {
