@@ -330,13 +330,6 @@ void check_access(Reader& reader, const yaml::Node& node, ClientAccess& access) 
   }
 }
 
-std::string_view name_of_unit(std::chrono::seconds unit) {
-  for (const Choice& each : kLimitUnits) {
-    if (each.value == unit.count()) return each.word;
-  }
-  return "minute";
-}
-
 void write_texts(json::Writer& out, std::string_view name, const std::vector<std::string>& texts) {
   if (texts.empty()) return;
   out.key(name).begin_array();
@@ -416,6 +409,13 @@ Result<std::vector<ClientKey>> parse_keys(std::string_view text, std::string_vie
   }
   if (reader.failed()) return tl::unexpected<Error>(reader.take_errors());
   return std::move(out.keys);
+}
+
+std::string_view name_of_unit(std::chrono::seconds unit) {
+  for (const Choice& each : kLimitUnits) {
+    if (each.value == unit.count()) return each.word;
+  }
+  return "minute";
 }
 
 std::string keys_text(const std::vector<ClientKey>& keys) {

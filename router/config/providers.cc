@@ -518,8 +518,12 @@ void check_fallbacks(Reader& reader, const yaml::Node& models, const Providers& 
       }
       const yaml::Node& at = *models.items[i].find("reliability")->find("fallback_models");
       reader.at_key(fmt::format("models[{}].reliability.fallback_models", i), [&] {
-        reader.error(at.line, fmt::format("expected another model, found \"{}\" (known: {})", name,
-                                          join(others)));
+        reader.error(at.line,
+                     name == model.name
+                         ? fmt::format("expected another model, found the model itself, "
+                                       "\"{}\" (known: {})",
+                                       name, join(others))
+                         : fmt::format("unknown model \"{}\"{}", name, suggestion(name, others)));
       });
     }
   }
@@ -549,8 +553,8 @@ void check_default(Reader& reader, const yaml::Node& node, Providers& out) {
     }
     if (out.default_model.empty() || out.models.empty() || out.find(out.default_model) != nullptr)
       return;
-    reader.error(named->line,
-                 fmt::format("unknown model \"{}\" (known: {})", out.default_model, join(known)));
+    reader.error(named->line, fmt::format("unknown model \"{}\"{}", out.default_model,
+                                          suggestion(out.default_model, known)));
   });
 }
 

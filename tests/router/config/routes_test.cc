@@ -54,10 +54,10 @@ TEST(Actions, mistakes_are_errors) {
 
 TEST(Actions, a_guard_that_another_decision_precedes_gets_a_notice) {
   const std::string notices = newer_notices(std::string(kTwoModels) + R"(routing:
-  signals: {jailbreak: [{name: j}]}
+  signals: {jailbreak: [{name: j}], keywords: [{name: k, keywords: [x]}]}
   decisions:
     - {name: safe, priority: 1, rules: {type: jailbreak, name: j}, action: {type: route, destination: large}}
-    - {name: other, priority: 2, rules: {operator: AND}, modelRefs: [{model: small}]}
+    - {name: other, priority: 2, rules: {type: keyword, name: k}, modelRefs: [{model: small}]}
 )");
   EXPECT_EQ(
       notices,
@@ -272,7 +272,8 @@ recipes:
   EXPECT_TRUE(config.routing.jailbreak.empty()) << "the file switches it off";
   const Decision& refusal = config.routing.decisions[1];
   EXPECT_TRUE(binds_named_models(refusal));
-  EXPECT_EQ(refusal.tier, 1);
+  EXPECT_EQ(refusal.tier, 0);
+  EXPECT_EQ(config.routing.decisions[0].tier, 1);
   EXPECT_EQ(refusal.rules.conditions.size(), 2u) << "it is for the requests of the decision";
   const Routing& recipe = config.recipes.at(0).routing;
   ASSERT_EQ(recipe.decisions.size(), 2u);
@@ -293,16 +294,17 @@ std::string with_plugin(std::string_view plugin, std::string_view keys = "",
 
 TEST(EarlyParts, no_decision_ranks_above_a_plugin_that_refused) {
   for (const auto& [keys, routing, tier] :
-       {std::tuple{", priority: 2147483647", "", 0},
+       {std::tuple{", priority: 2147483647", "", 1},
         {", tier: 1", "", 2},
         {", tier: 5", "", 6},
         {", rules: {operator: OR, conditions: [{type: domain, name: law}]}",
-         "  strategy: confidence\n", 0}}) {
+         "  strategy: confidence\n", 1},
+        {", tier:", "", 1}}) {
     const std::string file = with_plugin("{type: pii}", keys, routing);
     const Config config = newer_config(file);
     ASSERT_EQ(config.routing.decisions.size(), 2u);
     EXPECT_EQ(config.routing.decisions[0].tier, tier);
-    EXPECT_EQ(config.routing.decisions[1].tier, 1);
+    EXPECT_EQ(config.routing.decisions[1].tier, 0);
     EXPECT_EQ(newer_notices(file),
               "f.yaml:1: the plugins jailbreak and pii are of older files; each becomes a signal, "
               "and a decision that refuses what the signal finds");
@@ -392,35 +394,42 @@ global: {access: {keys_file: keys.json}}
             "global.access; expected api_key_env or api_key without this key");
 }
 
-TEST(Tiers, a_file_with_some_gets_a_notice) {
-  const auto notices = [](std::string_view tier) {
+TEST(Tiers, a_decision_without_conditions_gets_a_notice_if_it_hides_others) {
+  const auto notices = [](std::string_view a, std::string_view b) {
     return newer_notices(fmt::format(
-        "{}routing:\n  decisions:\n    - {{name: a, tier: 1, modelRefs: [{{model: small}}]}}\n"
-        "    - {{name: b, {}modelRefs: [{{model: small}}]}}\n",
-        kTwoModels, tier));
+        "{}routing:\n  signals: {{keywords: [{{name: k, keywords: [x]}}]}}\n  decisions:\n"
+        "    - {{name: a, {}modelRefs: [{{model: small}}]}}\n"
+        "    - {{name: b, {}rules: {{type: keyword, name: k}}, modelRefs: [{{model: small}}]}}\n",
+        kTwoModels, a, b));
   };
-  EXPECT_EQ(notices("tier: 2, "), "");
+  EXPECT_EQ(notices("tier: 2, ", "tier: 1, "), "");
+  EXPECT_EQ(notices("tier: 2, ", ""), "");
+  EXPECT_EQ(notices("", "tier: 1, "),
+            "f.yaml:10: routing.decisions[0]: \"b\" never wins, because this decision has no "
+            "conditions and a lower tier");
+  EXPECT_EQ(notices("priority: 3, ", "priority: 3, "), "");
   EXPECT_EQ(
-      notices(""),
-      "f.yaml:10: routing.decisions[1]: without a tier it ranks below the decisions that have "
-      "one; in the Semantic Router it ranks above them (docs/upstream.md)");
+      notices("priority: 4, ", "priority: 3, "),
+      "f.yaml:10: routing.decisions[0]: without conditions it ranks below the other decisions "
+      "of its tier, in spite of its priority");
 }
 
-TEST(Tiers, a_guard_may_have_one_or_lack_one) {
+TEST(Tiers, no_decision_may_have_a_lower_one_than_a_guard) {
   const auto notices = [](std::string_view guard, std::string_view other) {
     return newer_notices(fmt::format(R"({}routing:
-  signals: {{jailbreak: [{{name: j}}]}}
+  signals: {{jailbreak: [{{name: j}}], keywords: [{{name: k, keywords: [x]}}]}}
   decisions:
     - {{name: g, {}, rules: {{type: jailbreak, name: j}}, action: {{type: route, destination: large}}}}
-    - {{name: d, {}, modelRefs: [{{model: small}}]}}
+    - {{name: d, {}, rules: {{type: keyword, name: k}}, modelRefs: [{{model: small}}]}}
 )",
                                      kTwoModels, guard, other));
   };
-  EXPECT_EQ(notices("tier: 1", "priority: 5"), "") << "an action guards, too";
-  EXPECT_EQ(notices("priority: 9", "tier: 1"),
+  EXPECT_EQ(notices("priority: 9", "tier: 1"), "");
+  EXPECT_EQ(notices("tier: 1", "tier: 2"), "");
+  EXPECT_EQ(notices("tier: 1", "priority: 5"),
             "f.yaml:10: routing.decisions[0]: the guard \"g\" does not route a request that also "
-            "matches \"d\", because that decision can rank above it; give the guard a lower tier "
-            "than that of every other decision");
+            "matches \"d\", because that decision can rank above it; give every other decision a "
+            "higher tier than the guard's");
 }
 
 TEST(Safety, parts_that_would_change_an_answer_are_errors) {
