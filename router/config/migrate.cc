@@ -364,6 +364,38 @@ void add_default_adapter(Reader& reader, const DefaultAdapter& adapter, yaml::No
   models.items.push_back(std::move(model));
 }
 
+bool is_empty_text(const yaml::Node& node) {
+  return node.kind == yaml::Kind::kScalar && node.scalar.empty();
+}
+
+bool has_empty_keyword(const yaml::Node& signal) {
+  const yaml::Node* keywords = signal.find("keywords");
+  const bool is_of_words = signal.find("method") == nullptr && signal.find("patterns") == nullptr;
+  if (!is_of_words || keywords == nullptr) return false;
+  const auto is_scalar = [](const yaml::Node& each) { return each.kind == yaml::Kind::kScalar; };
+  return std::ranges::all_of(keywords->items, is_scalar) &&
+         std::ranges::any_of(keywords->items, is_empty_text);
+}
+
+// An empty keyword occurs in every text, like the beginning of a text.
+void replace_empty_keywords(Reader& reader, yaml::Node& routing) {
+  yaml::Node* signals = child(routing, "signals");
+  yaml::Node* all = signals == nullptr ? nullptr : child(*signals, "keywords");
+  for (size_t i = 0; all != nullptr && i < all->items.size(); ++i) {
+    yaml::Node& signal = all->items[i];
+    if (!has_empty_keyword(signal)) continue;
+    yaml::Node& keywords = *child(signal, "keywords");
+    const uint32_t line = keywords.line;
+    reader.notice(line, "an empty keyword occurs in every text");
+    std::erase_if(keywords.items, is_empty_text);
+    yaml::Node patterns = tree::sequence(line);
+    patterns.items.push_back(tree::text("^", line));
+    if (keywords.items.empty())
+      std::erase_if(signal.entries, [](const yaml::Entry& each) { return each.key == "keywords"; });
+    tree::add(signal, "patterns", std::move(patterns));
+  }
+}
+
 constexpr std::string_view kGroups = "signal_groups";
 
 // Groups of signals have the keys of partitions. If a file has both, the groups remain an error.
@@ -469,9 +501,11 @@ class Assignments {
 bool has_early_parts(const yaml::Node& root) {
   const auto has_them = [](const yaml::Node& holder) {
     const yaml::Node* routing = holder.find("routing");
+    const yaml::Node* keywords = tree::find_path(holder, "routing.signals.keywords");
     const yaml::Node* cards = routing == nullptr ? nullptr : routing->find("modelCards");
     return has_refusing_plugins(holder) ||
            tree::find_path(holder, fmt::format("routing.signals.{}", kGroups)) != nullptr ||
+           (keywords != nullptr && std::ranges::any_of(keywords->items, has_empty_keyword)) ||
            (cards != nullptr && std::ranges::any_of(cards->items, [](const yaml::Node& card) {
               return card.find(kFamilyOfCard) != nullptr;
             }));
@@ -491,6 +525,7 @@ yaml::Node with_current_parts(Reader& reader, yaml::Node root) {
     if (yaml::Node* routing = child(holder, "routing")) {
       move_families(reader, *routing, models);
       move_groups(*routing);
+      replace_empty_keywords(reader, *routing);
     }
     if (!has_refusing_plugins(holder)) return;
     reader.notice(holder.line,

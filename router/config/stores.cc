@@ -116,7 +116,8 @@ constexpr Key kMemoryStoreKeys[] = {
     boolean(FIELD(MemoryStore, enabled),
             "Use memories in every decision, also without the plugin `memory`. Default: false."),
     word(FIELD(MemoryStore, backend), "memory redis valkey milvus qdrant",
-         "`memory` (default, Signalbox only), or a server by which routers share them: `redis` "
+         "`memory` (Signalbox only; the default, unless there is a `milvus.address`), or a server "
+         "by which routers share them: `redis` "
          "(Signalbox only), `valkey`, `milvus` or `qdrant`."),
     boolean(FIELD(MemoryStore, auto_store),
             "Store a turn of a conversation once it has its answer. Default: false."),
@@ -156,7 +157,9 @@ constexpr Key kMemoryStoreKeys[] = {
     object(FIELD(MemoryStore, reflection), kMemoryReflection, "Selection of memories."),
 };
 
+// Milvus is the Semantic Router's default, so its files name only the address.
 void check_memory_store(Reader& reader, const yaml::Node& node, MemoryStore& store) {
+  if (given(node, "backend") == nullptr && !store.milvus.address.empty()) store.backend = "milvus";
   check_memory_servers(reader, node, store);
 }
 

@@ -71,6 +71,15 @@ test("a recipe of the catalogue is left out, and a model may be called like the 
   assert.match(messages, /clients cannot name this model/);
 });
 
+test("an empty keyword occurs in every text", async () => {
+  const text = kFile.replace("routing:\n", 'routing:\n  signals: {keywords: [{name: any, operator: OR, keywords: [""]}]}\n').replace("rules: {operator: AND}", "rules: {type: keyword, name: any}");
+  const { status, messages } = await checked(text);
+  assert.equal(status, 0, messages);
+  const { stdout } = spawnSync(process.env.SIGNALBOX, ["route", "--config", join(folder, "config.yaml")], { input: '{"text": "Hello"}\n', encoding: "utf8" });
+  assert.match(messages, /an empty keyword occurs in every text/);
+  assert.equal(JSON.parse(stdout).decision, "all");
+});
+
 test("the default model may be an adapter of a model", async () => {
   const card = "modelCards: [{name: m, loras: [{name: poet}]}]";
   const { status, messages } = await config(["check"], kFile.replace("{model: m}\n", "{model: poet}\n").replace("routing:\n", `routing:\n  ${card}\n`));

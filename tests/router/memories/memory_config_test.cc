@@ -116,6 +116,15 @@ TEST(MemoryConfig, redis_and_valkey_are_built_and_need_an_address) {
             std::string::npos);
 }
 
+TEST(MemoryConfig, an_address_of_milvus_without_a_backend_selects_milvus) {
+  const Loaded file = loaded("enabled: true, milvus: {address: 'a:1'}, valkey: {host: b}");
+  EXPECT_EQ(file.config.memory.backend, "milvus");
+  ASSERT_EQ(file.notices.size(), 1u);
+  EXPECT_NE(file.notices[0].find("valkey: has no effect, because the backend is milvus"),
+            std::string::npos);
+  EXPECT_EQ(loaded("backend: memory, milvus: {address: 'a:1'}").config.memory.backend, "memory");
+}
+
 TEST(MemoryConfig, a_server_that_the_backend_does_not_use_has_no_effect) {
   const Loaded file = loaded("valkey: {host: a}");
   ASSERT_EQ(file.notices.size(), 1u);
