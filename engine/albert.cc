@@ -17,8 +17,11 @@ Result<BertConfig> read_albert(const weights::HfObject& config) {
   SIGNALBOX_TRY(const int32_t layers, config.integer("num_hidden_layers", 1, 256, 12));
   SIGNALBOX_TRY(const int32_t groups, config.integer("num_hidden_groups", 1, layers, 1));
   SIGNALBOX_TRY(const int32_t inner, config.integer("inner_group_num", 1, 16, 1));
+  // The reference divides in floating point, and some quotients round down: layer 9 of 18 in 14
+  // groups belongs to group 6.
+  const double layers_of_group = static_cast<double>(layers) / groups;
   for (int32_t layer = 0; layer < layers; ++layer) {
-    const int32_t group = layer * groups / layers;
+    const auto group = static_cast<int32_t>(layer / layers_of_group);
     for (int32_t i = 0; i < inner; ++i) out.order.push_back(group * inner + i);
   }
   for (int32_t i = 0; i < groups * inner; ++i) {

@@ -232,8 +232,7 @@ class TextModel : public TextEmbedder {
 
   /// Runs one sequence of ids through the trunk and all heads. `types` are the segments of the ids,
   /// or empty for all zeros. kInvalid for an id, type or adapter out of range, another number of
-  /// types than ids, or more than tokens_max() ids; a network without learned positions accepts
-  /// more.
+  /// types than ids, or more ids than the network has positions.
   virtual Result<States> states(std::span<const int32_t> ids, std::span<const uint8_t> types,
                                 int32_t adapter) const = 0;
   Result<States> states(std::span<const int32_t> ids, int32_t adapter = kNoAdapter) const {

@@ -6,9 +6,8 @@ namespace signalbox::engine {
 
 Result<std::unique_ptr<const tokenizer::Tokenizer>> open_tokenizer(
     const std::filesystem::path& directory, const TrunkShape& shape) {
-  const auto path = directory / "tokenizer.json";
-  if (!std::filesystem::exists(path)) return nullptr;
-  SIGNALBOX_TRY(auto tokenizer, tokenizer::Tokenizer::open(path));
+  if (!std::filesystem::exists(directory / "tokenizer.json")) return nullptr;
+  SIGNALBOX_TRY(auto tokenizer, tokenizer::Tokenizer::open_directory(directory));
   if (tokenizer->vocabulary_size() > shape.vocabulary) {
     return fail(Code::kCorrupt, "{}: the tokenizer has {} ids, config.json's vocab_size is {}",
                 directory.string(), tokenizer->vocabulary_size(), shape.vocabulary);

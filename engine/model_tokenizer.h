@@ -12,7 +12,7 @@ namespace signalbox::engine {
 
 /// Opens the directory's tokenizer.json; returns null if there is none. kCorrupt if it has more ids
 /// than the network's vocabulary or more types than its table, and the errors of
-/// Tokenizer::open().
+/// Tokenizer::open_directory().
 Result<std::unique_ptr<const tokenizer::Tokenizer>> open_tokenizer(
     const std::filesystem::path& directory, const TrunkShape& shape);
 

@@ -38,6 +38,7 @@ struct Parts {
   std::unique_ptr<const Trunk> trunk;
   std::unique_ptr<const tokenizer::Tokenizer> tokenizer;  // null without a tokenizer.json
   PoolingConfig pooling;
+  int32_t tokens_max = 0;    // limit per text that the directory states; 0: the network's own limit
   DenseLayers dense_layers;  // after pooling
   std::vector<Head> heads;
   std::vector<int32_t> owners;  // (heads): the adapter of each, or kNoAdapter
@@ -100,7 +101,7 @@ class Model final : public TextModel, public HasMemory {
   uint64_t memory_bytes() const override { return parts_.trunk->weights_bytes(); }
   std::span<const HeadInfo> heads() const override { return infos_; }
   int32_t tokens_max() const override {
-    const int32_t stated = parts_.pooling.tokens_max;
+    const int32_t stated = parts_.tokens_max;
     return stated == 0 ? shape_.tokens_max : std::min(stated, shape_.tokens_max);
   }
 
@@ -207,13 +208,15 @@ class Model final : public TextModel, public HasMemory {
   Result<std::vector<int32_t>> encode(std::string_view text) const override {
     SIGNALBOX_TRY_VOID(need_tokenizer());
     tokenizer::Encoding encoding;
-    parts_.tokenizer->encode(text, {.tokens_max = tokens_max()}, encoding);
+    parts_.tokenizer->encode(text, {.tokens_max = tokens_max(), .side = side()}, encoding);
     return std::move(encoding.ids);
   }
 
  private:
+  tokenizer::TruncationSide side() const { return parts_.tokenizer->side(); }
+
   Result<void> check_ids(std::span<const int32_t> ids, std::span<const uint8_t> types) const {
-    const int32_t ids_max = std::max(tokens_max(), shape_.ids_max);
+    const int32_t ids_max = std::max(shape_.tokens_max, shape_.ids_max);
     if (static_cast<int64_t>(ids.size()) > ids_max) {
       return fail(Code::kInvalid, "{} ids, the model takes at most {}", ids.size(), ids_max);
     }
@@ -384,7 +387,7 @@ class Model final : public TextModel, public HasMemory {
   }
 
   Result<void> encode(const Input& input, int32_t limit, tokenizer::Encoding& encoding) const {
-    const tokenizer::EncodeOptions options{.tokens_max = limit};
+    const tokenizer::EncodeOptions options{.tokens_max = limit, .side = side()};
     if (input.marked == Marked::kPair && !input.pair)
       return fail(Code::kInvalid, "the pair is to be marked, but the input has no pair");
     if (input.pair) {
@@ -528,12 +531,15 @@ Result<void> read_further_head(const std::filesystem::path& directory, Parts& pa
               config.root().where("architectures"));
 }
 
-// Reads the steps from hidden states to an embedding. The last token of a causal network is the
-// only one that has seen the whole text.
+// Reads the steps from hidden states to an embedding, and the limit per text. The last token of a
+// causal network is the only one that has seen the whole text.
 Result<void> read_embedding(Parts& parts) {
   const TrunkShape& shape = parts.trunk->shape();
   SIGNALBOX_TRY(parts.pooling, read_pooling_config(parts.directory, shape.hidden,
                                                    shape.causal ? Pooling::kLast : Pooling::kMean));
+  parts.tokens_max = parts.pooling.tokens_max;
+  if (parts.tokens_max == 0 && parts.tokenizer != nullptr)
+    parts.tokens_max = parts.tokenizer->tokens_max();
   SIGNALBOX_TRY(parts.dense_layers,
                 DenseLayers::open(parts.pooling.dense, shape.hidden, *parts.kernels));
   return {};

@@ -35,6 +35,8 @@ class Pipeline final : public Tokenizer {
     std::vector<Spaces> spaces;  // by id, if the post-processor trims
     int32_t verbatim_id;         // for this id, spaces are counted in the text; -1: none
     int32_t vocabulary_size;
+    int32_t tokens_max;  // see Tokenizer
+    TruncationSide side;
   };
   /// The reason why a text may be processed in stretches that end at lone spaces. kWhole: there is
   /// none. kModel: the model splits there, although a word in the reference's sense continues.
@@ -52,6 +54,8 @@ class Pipeline final : public Tokenizer {
                            const EncodeOptions& options, const TakeWindow& take) const override;
   int32_t vocabulary_size() const override { return parts_.vocabulary_size; }
   int32_t types() const override { return parts_.postprocessor.types(); }
+  int32_t tokens_max() const override { return parts_.tokens_max; }
+  TruncationSide side() const override { return parts_.side; }
 
  private:
   struct Scratch;

@@ -9,6 +9,7 @@
 #include "base/mapped_file.h"
 #include "tokenizer/compiled.h"
 #include "tokenizer/hf/file.h"
+#include "tokenizer/hf/settings.h"
 #include "tokenizer/pipeline.h"
 
 namespace signalbox::tokenizer {
@@ -24,30 +25,35 @@ namespace {
 
 using Opened = Result<std::unique_ptr<const Tokenizer>>;
 
-Result<Pipeline::Parts> read_json(std::string_view json, const BpeTables* tables) {
-  return read_hf_json(std::string(json), tables);
-}
-
 // `bytes` point into `storage`, or are JSON.
-Opened read(std::string_view bytes, Storage storage) {
+Opened read(std::string_view bytes, Storage storage, const Settings& settings) {
   CompiledTokenizer compiled{.json = bytes, .has_tables = false, .tables = {}};
   if (is_compiled(bytes)) {
     SIGNALBOX_TRY(compiled, read_compiled(bytes));
   }
-  SIGNALBOX_TRY(auto parts,
-                read_json(compiled.json, compiled.has_tables ? &compiled.tables : nullptr));
+  SIGNALBOX_TRY(auto parts, read_hf_json(std::string(compiled.json), settings,
+                                         compiled.has_tables ? &compiled.tables : nullptr));
   if (compiled.has_tables) parts.storage = std::move(storage);
   return std::make_unique<const Pipeline>(std::move(parts));
+}
+
+Opened open_with(const std::filesystem::path& path, const Settings& settings) {
+  SIGNALBOX_TRY(MappedFile file, MappedFile::open(path));
+  const std::string_view bytes = file.text();  // the address does not change when the owner moves
+  auto tokenizer = read(bytes, {std::move(file), {}}, settings);
+  if (!tokenizer) return fail_in(path.string(), std::move(tokenizer).error());
+  return tokenizer;
 }
 
 }  // namespace
 
 Opened Tokenizer::open(const std::filesystem::path& path) {
-  SIGNALBOX_TRY(MappedFile file, MappedFile::open(path));
-  const std::string_view bytes = file.text();  // the address does not change when the owner moves
-  auto tokenizer = read(bytes, {std::move(file), {}});
-  if (!tokenizer) return fail_in(path.string(), std::move(tokenizer).error());
-  return tokenizer;
+  return open_with(path, {});
+}
+
+Opened Tokenizer::open_directory(const std::filesystem::path& directory) {
+  SIGNALBOX_TRY(const Settings settings, read_settings(directory));
+  return open_with(directory / "tokenizer.json", settings);
 }
 
 Opened Tokenizer::parse(std::string_view bytes, std::string_view name) {
@@ -57,13 +63,13 @@ Opened Tokenizer::parse(std::string_view bytes, std::string_view name) {
     bytes.copy(storage.copy.data(), bytes.size());
     bytes = {storage.copy.data(), bytes.size()};
   }
-  auto tokenizer = read(bytes, std::move(storage));
+  auto tokenizer = read(bytes, std::move(storage), {});
   if (!tokenizer) return fail_in(name, std::move(tokenizer).error());
   return tokenizer;
 }
 
 Result<std::string> Tokenizer::compile(std::string_view json, std::string_view name) {
-  auto parts = read_json(json, nullptr);
+  auto parts = read_hf_json(std::string(json), {});
   if (!parts) return fail_in(name, std::move(parts).error());
   return write_compiled(json, dynamic_cast<const Bpe*>(parts->model.get()));
 }

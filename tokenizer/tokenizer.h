@@ -60,6 +60,10 @@ class Tokenizer {
   /// Opens a tokenizer.json or its compiled form, which stays mapped. Errors: kNotFound, kIo,
   /// kCorrupt (malformed), kUnsupported (an unsupported component, by name).
   static Result<std::unique_ptr<const Tokenizer>> open(const std::filesystem::path& path);
+  /// open() for the tokenizer.json of a model directory, with the changes that its
+  /// tokenizer_config.json and special_tokens_map.json make (hf/settings.h).
+  static Result<std::unique_ptr<const Tokenizer>> open_directory(
+      const std::filesystem::path& directory);
   /// open() for bytes in memory. Errors start with `name`.
   static Result<std::unique_ptr<const Tokenizer>> parse(std::string_view bytes,
                                                         std::string_view name);
@@ -92,6 +96,12 @@ class Tokenizer {
 
   /// The number of types. Every type id is below it.
   virtual int32_t types() const = 0;
+
+  /// The limit per text that the model's files state; 0 if they state none. The encode functions
+  /// do not apply it.
+  virtual int32_t tokens_max() const = 0;
+  /// The side that the model's files truncate. The encode functions do not apply it.
+  virtual TruncationSide side() const = 0;
 };
 
 }  // namespace signalbox::tokenizer

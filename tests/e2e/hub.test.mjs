@@ -196,6 +196,17 @@ test("a damaged vocabulary is refused with its name and place", async () => {
   await nothingInstalled();
 });
 
+test("settings beside a tokenizer.json have an effect, and a contradiction is refused", async () => {
+  const embedding = async (name, text) => (await run(["embed", "--model", name], { input: JSON.stringify({ text }) + "\n" })).out;
+  const config = (keys) => ({ ...modelFiles(), "tokenizer_config.json": JSON.stringify(keys) });
+  hub.add("owner/cased", config({ tokenizer_class: "BertTokenizer", do_lower_case: false, model_max_length: 4 }));
+  await pulled("hf:owner/cased");
+  assert.notEqual(await embedding("cased", "THE cat"), await embedding("cased", "the cat"));
+  assert.equal(await embedding("cased", "the cat sat"), await embedding("cased", "the cat"));
+  hub.add("owner/other", config({ added_tokens_decoder: { 9: { content: "[CLS]", special: true } } }));
+  await refused(/tokenizer_config\.json: added_tokens_decoder\.9: expected the id 2, which the tokenizer\.json gives to "\[CLS\]"/, "hf:owner/other");
+});
+
 const kEmptyPrompts = '{"prompts": {"query": "", "document": ""}}';
 
 test("a prompt that only the model's card states comes from the list of models", async () => {

@@ -562,5 +562,27 @@ TEST_F(Embeddings, a_sentence_transformers_directory_sets_pooling_and_length) {
   EXPECT_EQ(open(random_)->tokens_max(), 6);
 }
 
+TEST_F(Embeddings, the_settings_of_the_tokenizer_limit_texts_but_not_ids) {
+  const std::vector<int32_t> all = model_->encode(text_).value();
+  ASSERT_GT(all.size(), 6u);
+  write(random_, "tokenizer_config.json", R"({"model_max_length":6,"truncation_side":"left"})");
+  const auto model = open(random_);
+  EXPECT_EQ(model->tokens_max(), 6);
+  EXPECT_TRUE(model->is_cut({text_, {}}).value());
+  std::vector<int32_t> kept(all.end() - 5, all.end());
+  kept.insert(kept.begin(), all.front());
+  EXPECT_EQ(model->encode(text_).value(), kept);
+  expect_direction(random_.reference(kept).hidden, embed(*model, {.pooling = Pooling::kFirst}));
+  EXPECT_TRUE(model->states(all));
+  // The limit of an embedder's own file counts instead, as in sentence-transformers.
+  write(random_, "sentence_bert_config.json", R"({"max_seq_length":7})");
+  EXPECT_EQ(open(random_)->tokens_max(), 7);
+  write(random_, "tokenizer_config.json", R"({"model_max_length":"long"})");
+  EXPECT_EQ(TextModel::open(random_.directory()).error().message,
+            random_.directory().string() +
+                ": tokenizer_config.json: model_max_length: expected a number of tokens from 1, "
+                "found \"long\"");
+}
+
 }  // namespace
 }  // namespace signalbox::engine

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "engine/bert_config.h"
 #include "engine/engine.h"
 #include "tests/engine/tiny_model.h"
 
@@ -125,6 +126,18 @@ TEST(TextModel, threads_share_one_model) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST(TextModel, layers_of_albert_belong_to_the_groups_of_the_reference) {
+  const auto order = [](const char* config) {
+    return read_albert(weights::HfConfig::parse(config, "config.json").value().root())
+        .value()
+        .order;
+  };
+  EXPECT_EQ(order(R"({"num_hidden_layers":7,"num_hidden_groups":3})"),
+            (std::vector<int32_t>{0, 0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(order(R"({"num_hidden_layers":18,"num_hidden_groups":14})"),
+            (std::vector<int32_t>{0, 0, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9, 10, 10, 11, 12, 13}));
 }
 
 TEST(TextModel, a_text_over_the_limit_is_cut_on_the_right) {

@@ -1,5 +1,5 @@
-// Reads the whole file, section by section. It ignores three sections. `truncation` and `padding`
-// are settings of the program that saved the file; here they are parameters of each call. `decoder`
+// Reads the whole file, section by section. Of `truncation` only the side counts; like `padding`,
+// it is a setting of the program that saved the file, and here a parameter of each call. `decoder`
 // converts ids to text, which classifiers do not need.
 
 #include "tokenizer/hf/file.h"
@@ -21,20 +21,34 @@ Result<void> check_version(const Field& root) {
   return {};
 }
 
+Result<TruncationSide> read_side(const Field& root, const Settings& settings) {
+  if (settings.side) return *settings.side;
+  SIGNALBOX_TRY(const auto truncation, root.optional_member("truncation"));
+  if (!truncation) return TruncationSide::kRight;
+  SIGNALBOX_TRY(const auto direction, truncation->optional_member("direction"));
+  const bool is_left =
+      direction && direction->value().is_string() && direction->value().text() == "Left";
+  return is_left ? TruncationSide::kLeft : TruncationSide::kRight;
+}
+
 }  // namespace
 
-Result<Pipeline::Parts> read_hf_json(std::string json, const BpeTables* tables) {
+Result<Pipeline::Parts> read_hf_json(std::string json, const Settings& settings,
+                                     const BpeTables* tables) {
   auto document = json::Document::parse(std::move(json));
   if (!document) return fail(Code::kCorrupt, "{}", document.error().message);
   const Field root(document->root(), "");
   SIGNALBOX_TRY_VOID(check_version(root));
   SIGNALBOX_TRY(const Field model, root.member("model"));
-  SIGNALBOX_TRY(Normalizers normalizers, read_normalizers(root));
-  SIGNALBOX_TRY(Pretokenizer pretokenizer, read_pretokenizer(root));
+  SIGNALBOX_TRY(Normalizers normalizers, read_normalizers(root, settings));
+  SIGNALBOX_TRY(Pretokenizer pretokenizer, read_pretokenizer(root, settings));
   SIGNALBOX_TRY(LoadedModel loaded, read_model(model, pretokenizer.byte_level, tables));
   int32_t ids_end = loaded.vocabulary->ids_end();
-  SIGNALBOX_TRY(Added added, read_added_tokens(root, normalizers, *loaded.vocabulary, ids_end));
-  SIGNALBOX_TRY(Postprocessor postprocessor, read_postprocessor(root, ids_end));
+  SIGNALBOX_TRY(Added added,
+                read_added_tokens(root, settings, normalizers, *loaded.vocabulary, ids_end));
+  SIGNALBOX_TRY(Postprocessor postprocessor,
+                read_postprocessor(root, settings, added.marks, ids_end));
+  SIGNALBOX_TRY(const TruncationSide side, read_side(root, settings));
   auto spaces =
       postprocessor.trims() ? spaces_of_pieces(*loaded.vocabulary) : std::vector<Spaces>();
   return Pipeline::Parts{
@@ -48,6 +62,8 @@ Result<Pipeline::Parts> read_hf_json(std::string json, const BpeTables* tables) 
       .spaces = std::move(spaces),
       .verbatim_id = loaded.verbatim_id,
       .vocabulary_size = ids_end,
+      .tokens_max = settings.tokens_max,
+      .side = side,
   };
 }
 

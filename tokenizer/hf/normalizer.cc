@@ -18,17 +18,24 @@ using Step = std::unique_ptr<const Normalizer>;
 
 constexpr size_t kPrependBytesMax = 1024;
 
-Result<Step> read_bert(const Field& normalizer) {
+constexpr std::string_view kBert = "BertNormalizer";
+
+Result<Step> read_bert_with(const Field& normalizer, const Settings& settings) {
   BertNormalizerOptions options;
   SIGNALBOX_TRY(options.clean_text, flag(normalizer, "clean_text"));
   SIGNALBOX_TRY(options.handle_chinese_chars, flag(normalizer, "handle_chinese_chars"));
   SIGNALBOX_TRY(options.lowercase, flag(normalizer, "lowercase"));
-  options.strip_accents = options.lowercase;  // the meaning of null
-  SIGNALBOX_TRY(const auto strip_accents, normalizer.optional_member("strip_accents"));
-  if (strip_accents) {
-    SIGNALBOX_TRY(options.strip_accents, strip_accents->boolean());
-  }
+  SIGNALBOX_TRY(auto strip_accents, optional_flag(normalizer, "strip_accents"));
+  options.handle_chinese_chars =
+      settings.handle_chinese_chars.value_or(options.handle_chinese_chars);
+  options.lowercase = settings.lowercase.value_or(options.lowercase);
+  strip_accents = settings.strip_accents.value_or(strip_accents);
+  options.strip_accents = strip_accents.value_or(options.lowercase);
   return std::make_unique<BertNormalizer>(options);
+}
+
+Result<Step> read_bert(const Field& normalizer) {
+  return read_bert_with(normalizer, {});
 }
 
 template <bool kCompatible, bool kComposed>
@@ -89,7 +96,7 @@ struct Reader {
 };
 
 constexpr Reader kReaders[] = {
-    {"BertNormalizer", read_bert},
+    {kBert, read_bert},
     {"Lowercase", read_character_map<unicode::to_lower>},
     {"NFC", read_normal_form<false, true>},
     {"NFD", read_normal_form<false, false>},
@@ -147,10 +154,15 @@ Result<void> read_steps(const Field& normalizer, Normalizers& steps) {
 
 }  // namespace
 
-Result<Normalizers> read_normalizers(const Field& root) {
+Result<Normalizers> read_normalizers(const Field& root, const Settings& settings) {
   Normalizers steps;
   SIGNALBOX_TRY(const auto normalizer, root.optional_member("normalizer"));
   if (!normalizer) return steps;
+  SIGNALBOX_TRY(const Field type, type_of(*normalizer));
+  if (type.value().text() == kBert) {
+    SIGNALBOX_TRY(steps.emplace_back(), read_bert_with(*normalizer, settings));
+    return steps;
+  }
   SIGNALBOX_TRY_VOID(read_steps(*normalizer, steps));
   SIGNALBOX_TRY_VOID(check_growth(*normalizer, steps));
   return steps;

@@ -197,13 +197,38 @@ Result<void> read_step(const Field& processor, Steps& steps) {
   return unsupported(type, names_of(kProcessors));
 }
 
+bool is_mark(const TemplatePiece& piece, int32_t id) {
+  return piece.kind == PieceKind::kSpecial && piece.id == id;
+}
+
+// Makes the templates anew, as the reference does, if they differ from what the settings state. A
+// flag for a token that is not named has no effect.
+void apply_marks(const Settings& settings, MarkIds marks, Templates& full) {
+  const bool begins = is_mark(full.single.front(), marks.bos);
+  const bool ends = is_mark(full.single.back(), marks.eos);
+  const bool adds_bos = marks.bos < 0 ? begins : settings.adds_bos.value_or(begins);
+  const bool adds_eos = marks.eos < 0 ? ends : settings.adds_eos.value_or(ends);
+  if (adds_bos == begins && adds_eos == ends) return;
+  const auto with_marks = [&](const TemplatePiece& text, Template& out) {
+    if (adds_bos) out.push_back(special_piece(marks.bos, text.type_id));
+    out.push_back(text);
+    if (adds_eos) out.push_back(special_piece(marks.eos, text.type_id));
+  };
+  full = {};
+  with_marks(kFirst, full.single);
+  with_marks(kFirst, full.pair);
+  with_marks(kSecond, full.pair);
+}
+
 }  // namespace
 
-Result<Postprocessor> read_postprocessor(const Field& root, int32_t ids_end) {
+Result<Postprocessor> read_postprocessor(const Field& root, const Settings& settings, MarkIds marks,
+                                         int32_t ids_end) {
   const Templates none = {{kFirst}, {kFirst, kSecond}};
   Steps steps{{none, none, {}}, {}, ids_end};
   SIGNALBOX_TRY(const auto processor, root.optional_member("post_processor"));
   if (processor) SIGNALBOX_TRY_VOID(read_step(*processor, steps));
+  apply_marks(settings, marks, steps.options.full);
   return Postprocessor(std::move(steps.options));
 }
 

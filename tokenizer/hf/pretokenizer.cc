@@ -55,14 +55,22 @@ Result<void> read_bert(const Field&, Pretokenizer& out) {
   return add_splitter<BertSplitter>(out);
 }
 
-Result<void> read_byte_level(const Field& step, Pretokenizer& out) {
-  SIGNALBOX_TRY(const bool add_prefix_space, flag(step, "add_prefix_space"));
+constexpr std::string_view kByteLevel = "ByteLevel";
+
+Result<void> read_byte_level_with(const Field& step, std::optional<bool> stated,
+                                  Pretokenizer& out) {
+  SIGNALBOX_TRY(const bool own, flag(step, "add_prefix_space"));
+  const bool add_prefix_space = stated.value_or(own);
   SIGNALBOX_TRY_VOID(flag(step, "trim_offsets"));  // only has an effect in post_processor
   SIGNALBOX_TRY(const bool use_regex, flag_or(step, "use_regex", true));
   if (add_prefix_space) add_marker(out, " ", SpaceMarker::Prepend::kAlways);
   if (use_regex) SIGNALBOX_TRY_VOID(add_splitter<Gpt2Splitter>(out));
   out.byte_level = true;
   return {};
+}
+
+Result<void> read_byte_level(const Field& step, Pretokenizer& out) {
+  return read_byte_level_with(step, std::nullopt, out);
 }
 
 Result<SpaceMarker::Prepend> prepend_scheme(const Field& step) {
@@ -164,7 +172,7 @@ struct PretokenizerKind {
 };
 constexpr std::array kKinds = {
     PretokenizerKind{"BertPreTokenizer", read_bert},
-    PretokenizerKind{"ByteLevel", read_byte_level},
+    PretokenizerKind{kByteLevel, read_byte_level},
     PretokenizerKind{"CharDelimiterSplit", read_char_delimiter},
     PretokenizerKind{"Digits", read_digits},
     PretokenizerKind{"FixedLength", read_fixed_length},
@@ -191,10 +199,16 @@ Result<void> read_step(const Field& step, Pretokenizer& out) {
 
 }  // namespace
 
-Result<Pretokenizer> read_pretokenizer(const Field& root) {
+Result<Pretokenizer> read_pretokenizer(const Field& root, const Settings& settings) {
   Pretokenizer out;
   SIGNALBOX_TRY(const auto pretokenizer, root.optional_member("pre_tokenizer"));
-  if (pretokenizer) SIGNALBOX_TRY_VOID(read_step(*pretokenizer, out));
+  if (!pretokenizer) return out;
+  SIGNALBOX_TRY(const Field type, type_of(*pretokenizer));
+  if (type.value().text() == kByteLevel) {
+    SIGNALBOX_TRY_VOID(read_byte_level_with(*pretokenizer, settings.add_prefix_space, out));
+  } else {
+    SIGNALBOX_TRY_VOID(read_step(*pretokenizer, out));
+  }
   return out;
 }
 

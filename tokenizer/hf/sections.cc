@@ -12,6 +12,11 @@ tl::unexpected<Error> unsupported(const Field& at, std::string_view supported) {
       supported);
 }
 
+Result<void> check_added_size(const Field& at, std::string_view content) {
+  if (content.size() <= kAddedBytesMax) return {};
+  return at.corrupt("a token of {} bytes, expected at most {}", content.size(), kAddedBytesMax);
+}
+
 Result<Field> type_of(const Field& component) {
   SIGNALBOX_TRY(Field type, component.member("type"));
   SIGNALBOX_TRY_VOID(type.expect(json::Type::kString));
@@ -23,10 +28,16 @@ Result<bool> flag(const Field& object, std::string_view key) {
   return field.boolean();
 }
 
-Result<bool> flag_or(const Field& object, std::string_view key, bool otherwise) {
+Result<std::optional<bool>> optional_flag(const Field& object, std::string_view key) {
   SIGNALBOX_TRY(const auto field, object.optional_member(key));
-  if (!field) return otherwise;
-  return field->boolean();
+  if (!field) return std::nullopt;
+  SIGNALBOX_TRY(const bool value, field->boolean());
+  return value;
+}
+
+Result<bool> flag_or(const Field& object, std::string_view key, bool otherwise) {
+  SIGNALBOX_TRY(const auto value, optional_flag(object, key));
+  return value.value_or(otherwise);
 }
 
 Result<std::string_view> text(const Field& object, std::string_view key) {

@@ -86,7 +86,7 @@ Result<Evaluated> evaluate_grounding(const EvalRequest& request, const LabelledR
 // Called without rules only: spans that rules find need not match token boundaries.
 Result<int64_t> count_unreachable_spans(const ModelChoice& choice, const LabelledRows& rows) {
   SIGNALBOX_TRY(const auto path, engine::find_model(model_directory(choice.model)));
-  SIGNALBOX_TRY(const auto tokenizer, tokenizer::Tokenizer::open(path.trunk / "tokenizer.json"));
+  SIGNALBOX_TRY(const auto tokenizer, tokenizer::Tokenizer::open_directory(path.trunk));
   constexpr int32_t kEveryToken = 0;  // windows cover the whole text
   int64_t out = 0;
   for (const LabelledRow& row : rows.rows)

@@ -216,7 +216,7 @@ Result<FitReport> fit_tagger(const FitOptions& options) {
     SIGNALBOX_TRY(const auto model,
                   TextModel::open(options.trunk, {.precision = options.precision}));
     SIGNALBOX_TRY(const auto path, engine::find_model(options.trunk));
-    SIGNALBOX_TRY(const auto tokenizer, tokenizer::Tokenizer::open(path.trunk / "tokenizer.json"));
+    SIGNALBOX_TRY(const auto tokenizer, tokenizer::Tokenizer::open_directory(path.trunk));
     options.print(fmt::format("{} texts, {} types of spans", report.train + report.validation,
                               examples.labels.size()));
     int64_t lost = 0;
