@@ -11,7 +11,6 @@
 namespace signalbox::dialects {
 namespace {
 
-constexpr std::string_view kCommon = "_sig";
 constexpr std::string_view kAsIs = "_sigu_", kStandard = "_sigs_";
 
 bool consists_of(std::string_view text, std::string_view others) {
@@ -48,7 +47,8 @@ CallId split_id(std::string_view signed_id) {
 }
 
 bool may_have_signed_ids(std::string_view text) {
-  return text.find(kCommon) != std::string_view::npos;
+  return text.find(kAsIs) != std::string_view::npos ||
+         text.find(kStandard) != std::string_view::npos;
 }
 
 }  // namespace signalbox::dialects

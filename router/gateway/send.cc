@@ -7,13 +7,10 @@
 #include <utility>
 
 #include "base/ascii.h"
-#include "base/json.h"
-#include "base/json_writer.h"
 #include "router/dialects/anthropic_server.h"
-#include "router/dialects/call_signature.h"
+#include "router/dialects/own_parts.h"
 #include "router/plugins/image_gen/image_gen.h"
 #include "router/plugins/server_form/refused_members.h"
-#include "router/splice/edit.h"
 #include "router/upstream/dialect_headers.h"
 
 namespace signalbox::gateway {
@@ -71,27 +68,13 @@ std::string record_sending(RequestRecord& record, std::string_view body) {
 
 namespace {
 
-/// Returns the response's request with the ids of calls as their servers wrote them, because
-/// OpenAI's accept only short ones; "" if it stays.
-std::string with_plain_ids(std::string_view body) {
-  if (!dialects::may_have_signed_ids(body)) return {};
-  const auto document = json::Document::parse(std::string(body));
-  const auto input = document ? document->root().find("input") : std::nullopt;
-  if (!input) return {};
-  std::vector<splice::Edit> edits;
-  for (const json::Value& item : input->items()) {
-    const auto id = item.find("call_id");
-    if (!id || !id->is_string()) continue;
-    const dialects::CallId call = dialects::split_id(id->text());
-    if (!call.signature.empty()) edits.push_back({id->begin(), id->end(), json::quote(call.id)});
-  }
-  return edits.empty() ? std::string() : splice::apply(body, std::move(edits));
-}
-
-/// The request as the client wrote it, with the plan's edits. The reply passes as it comes.
+/// The request as the client wrote it, with the plan's edits, and without what only this router
+/// understands. The reply passes as it comes.
 ServerRequest native_request(const RequestScope& scope, const routing::Plan& plan) {
   ServerRequest out;
-  if (scope.api.native() == request::Api::kResponses) out.body = with_plain_ids(plan.body);
+  out.body = scope.api.native() == request::Api::kMessages
+                 ? dialects::without_own_thoughts(plan.body)
+                 : dialects::without_own_items(plan.body);
   out.target = fmt::format("{}{}", scope.api.path(), scope.exchange.request.query());
   out.is_chat = false;
   return out;
@@ -211,8 +194,8 @@ Result<ServerRequest> make_loop_request(const RequestScope& scope, const ParsedR
 size_t translating_bytes(const RequestScope& scope, const routing::Plan& plan) {
   if (plan.image != nullptr) return 0;
   if (plan.native)
-    return dialects::may_have_signed_ids(plan.body) ? dialects::kOutgoingCopies * plan.body.size()
-                                                    : 0;
+    return dialects::may_have_own_parts(plan.body) ? dialects::kOutgoingCopies * plan.body.size()
+                                                   : 0;
   const dialects::Dialect* const dialect = scope.api.dialect();
   const bool is_completion = dialect != nullptr && dialect->passes_replies();
   const size_t chats = is_completion ? 1 : 0;  // from which a loop's call is translated again

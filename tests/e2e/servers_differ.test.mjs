@@ -163,6 +163,25 @@ test("a call keeps the signature of Gemini's models in the clients' next turn", 
   }
 });
 
+// A provider refuses thoughts that it has not signed and items that it has not stored.
+test("a conversation that goes on with a provider has no thoughts of another model", async () => {
+  upstream.answer = () => completion({ reasoning_content: "Hm.", content: "Rain." });
+  const request = { max_tokens: 2000, thinking: { type: "adaptive" } };
+  const { content } = await anthropic.messages.create({ model: "chats", ...request, messages: kMessages });
+  assert.equal(content[0].type, "thinking");
+  const signed = { type: "thinking", thinking: "So.", signature: "abc" };
+  const messages = (blocks) => [...kMessages, { role: "assistant", content: blocks }, { role: "user", content: "And Paris?" }];
+  const send = (path, body) => fetch(`${daemon.url}${path}`, { method: "POST", body: JSON.stringify(body) }).then((reply) => reply.text());
+  await send("/v1/messages", { model: "claude", ...request, messages: messages([...content, signed]) });
+  assert.deepEqual(upstream.received, { model: "claude", ...request, messages: messages([content[1], signed]) });
+  const { output } = await openai.responses.create({ model: "chats", input: "x" });
+  assert.deepEqual(output.map(({ type }) => type), ["reasoning", "message"]);
+  const theirs = { type: "reasoning", id: `rs_${"0123456789abcdef".repeat(3)}`, summary: [] };
+  const encrypted = { ...output[0], encrypted_content: "abc" };
+  await send("/v1/responses", { model: "gpt", input: [{ role: "user", content: "x" }, ...output, theirs, encrypted] });
+  assert.deepEqual(upstream.received, { model: "gpt", input: [{ role: "user", content: "x" }, output[1], theirs, encrypted] });
+});
+
 // Mistral's models that think send parts.
 test("a reply in parts has its texts and thoughts", async () => {
   const thought = { type: "thinking", thinking: [{ type: "text", text: "Hm. " }, { type: "text", text: "Rome." }] };
