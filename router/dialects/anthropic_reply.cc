@@ -5,6 +5,7 @@
 
 #include "base/json_writer.h"
 #include "router/dialects/anthropic.h"
+#include "router/dialects/call_signature.h"
 #include "router/dialects/chat_messages.h"
 #include "router/dialects/chat_reply.h"
 
@@ -36,8 +37,10 @@ std::string message_id(std::string_view id) {
   return id.starts_with("msg_") ? std::string(id) : fmt::format("msg_{}", id);
 }
 
-std::string call_id(std::string_view id, int64_t index) {
-  return id.empty() ? fmt::format("toolu_{}", index) : std::string(id);
+std::string id_for_client(const ChatPiece::Call& call) {
+  const std::string id =
+      call.id.empty() ? fmt::format("toolu_{}", call.index) : std::string(call.id);
+  return signed_id(id, call.signature);
 }
 
 class MessagesReplies final : public ChatStream {
@@ -88,7 +91,7 @@ Result<void> write_call(const ChatPiece::Call& call, size_t index, json::Writer&
   if (!input || !input->root().is_object())
     return fail(Code::kUpstream, "the reply: {}.arguments: expected a JSON object", path);
   out.begin_object().member("type", "tool_use");
-  out.member("id", call_id(call.id, call.index)).member("name", call.name);
+  out.member("id", id_for_client(call)).member("name", call.name);
   out.key("input").raw(input->root().raw()).end_object();
   return {};
 }
@@ -164,7 +167,7 @@ Result<void> MessagesReplies::call(const ChatPiece::Call& call, std::string& out
       return fail(Code::kUpstream, "the reply: tool_calls[{}]: starts without a name", call.index);
     call_ = call.index;
     json::Writer content;
-    content.begin_object().member("type", "tool_use").member("id", call_id(call.id, call.index));
+    content.begin_object().member("type", "tool_use").member("id", id_for_client(call));
     content.member("name", call.name).key("input").begin_object().end_object().end_object();
     open(Block::kCall, content.take(), out);
   }

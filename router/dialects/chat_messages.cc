@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "router/dialects/call_signature.h"
+
 namespace signalbox::dialects {
 namespace {
 
@@ -105,9 +107,15 @@ void ChatMessages::add_reasoning(std::string_view text) {
 
 void ChatMessages::add_call(std::string_view id, std::string_view name,
                             std::string_view arguments) {
+  const CallId call = split_id(id);
   json::Writer out;
-  out.begin_object().member("id", id).member("type", "function").key("function").begin_object();
-  out.member("name", name).member("arguments", arguments).end_object().end_object();
+  out.begin_object().member("id", call.id).member("type", "function").key("function");
+  out.begin_object().member("name", name).member("arguments", arguments).end_object();
+  if (!call.signature.empty()) {
+    out.key("extra_content").begin_object().key("google").begin_object();
+    out.member("thought_signature", call.signature).end_object().end_object();
+  }
+  out.end_object();
   calls_.append(calls_.empty() ? "" : ",").append(out.take());
 }
 
@@ -115,7 +123,7 @@ void ChatMessages::add_result(std::string_view call, std::string_view content_js
   end();
   separate();
   out_ += R"({"role":"tool","tool_call_id":)";
-  json::append_string(out_, call);
+  json::append_string(out_, split_id(call).id);
   out_ += R"(,"content":)";
   note_if_long(content_json);
   out_.append(content_json).append("}");

@@ -78,6 +78,9 @@ Result<void> read_calls(const Value& message, bool whole, std::string_view path,
     } else {
       SIGNALBOX_TRY(read.arguments, text_of(*function, "arguments", at + ".function"));
     }
+    const auto extra = call.find("extra_content");
+    const auto google = extra ? extra->find("google") : std::nullopt;
+    if (google) read.signature = label_of(*google, "thought_signature");
     out.calls.push_back(read);
   }
   return {};

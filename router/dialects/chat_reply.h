@@ -29,6 +29,7 @@ struct ChatPiece {
   struct Call {
     int64_t index = 0;  // its number in the reply; from read_chat() of a chunk, the server's index
     std::string_view id, name, arguments;
+    std::string_view signature = {};  // of Gemini's models
   };
   std::string_view id, model;
   int64_t created = 0;

@@ -2,6 +2,7 @@
 // the output is kept, up to kOutputBytesMax.
 
 #include "base/json_writer.h"
+#include "router/dialects/call_signature.h"
 #include "router/dialects/chat_messages.h"
 #include "router/dialects/chat_reply.h"
 #include "router/dialects/responses.h"
@@ -324,8 +325,9 @@ Result<void> ResponsesReplies::call(const ChatPiece::Call& call, std::string& ou
     item.function = call.name;
     item.name = known ? tool->second.name : item.function;
     if (known) item.space = tool->second.space;
-    item.call_id =
+    const std::string id =
         call.id.empty() ? fmt::format("call_{}{}", token_, items_) : std::string(call.id);
+    item.call_id = signed_id(id, call.signature);
     const bool custom = item.kind == ItemKind::kCustomCall;
     open(std::move(item), custom ? "ctc" : "fc", out);
   }

@@ -404,7 +404,7 @@ Result<void> Loop::plan_call(Flight& flight) {
   }
   if (flight.plan.image != nullptr) return {};
   const std::string_view limit =
-      plugins::is_served_by(model, plugins::kOpenAi) ? "max_completion_tokens" : "max_tokens";
+      plugins::takes_completion_tokens(model) ? "max_completion_tokens" : "max_tokens";
   SIGNALBOX_TRY(flight.plan.body,
                 looper::write_call(std::move(flight.plan.body), call, streams(flight), limit,
                                    flow_turn_of(flow_, call, flight.turn)));

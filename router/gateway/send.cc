@@ -8,7 +8,9 @@
 
 #include "base/ascii.h"
 #include "router/dialects/anthropic_server.h"
+#include "router/dialects/own_parts.h"
 #include "router/plugins/image_gen/image_gen.h"
+#include "router/plugins/server_form/refused_members.h"
 #include "router/upstream/dialect_headers.h"
 
 namespace signalbox::gateway {
@@ -66,9 +68,13 @@ std::string record_sending(RequestRecord& record, std::string_view body) {
 
 namespace {
 
-/// The request as the client wrote it, with the plan's edits. The reply passes as it comes.
-ServerRequest native_request(const RequestScope& scope) {
+/// The request as the client wrote it, with the plan's edits, and without what only this router
+/// understands. The reply passes as it comes.
+ServerRequest native_request(const RequestScope& scope, const routing::Plan& plan) {
   ServerRequest out;
+  out.body = scope.api.native() == request::Api::kMessages
+                 ? dialects::without_own_thoughts(plan.body)
+                 : dialects::without_own_items(plan.body);
   out.target = fmt::format("{}{}", scope.api.path(), scope.exchange.request.query());
   out.is_chat = false;
   return out;
@@ -109,6 +115,11 @@ Result<ServerRequest> translated_request(const RequestScope& scope, const Parsed
   }
   if (dialect != nullptr && !is_loop) {
     SIGNALBOX_TRY(out.body, dialect->outgoing(plan.body));
+  }
+  if (scope.api.native() && plugins::refuses_members(*plan.model)) {
+    out.body = plugins::without_refused_members(plan.body);
+    const bool had_thoughts = plan.body.find(R"("reasoning_content")") != std::string::npos;
+    if (!out.body.empty() && had_thoughts) out.losses.hint("messages.reasoning_content");
   }
   if (!out.to_client) out.target.append(scope.exchange.request.query());
   return out;
@@ -163,7 +174,7 @@ Result<ServerRequest> make_server_request(const RequestScope& scope, const Parse
                                           const routing::Plan& plan) {
   if (plan.image != nullptr) return image_request(scope, plan);
   SIGNALBOX_TRY_VOID(check_prompt_cache(plan));
-  if (plan.native) return native_request(scope);
+  if (plan.native) return native_request(scope, plan);
   SIGNALBOX_TRY(ServerRequest out, translated_request(scope, request, plan, false));
   return without_losses(scope, std::move(out));
 }
@@ -181,12 +192,17 @@ Result<ServerRequest> make_loop_request(const RequestScope& scope, const ParsedR
 }
 
 size_t translating_bytes(const RequestScope& scope, const routing::Plan& plan) {
-  if (plan.image != nullptr || plan.native) return 0;
+  if (plan.image != nullptr) return 0;
+  if (plan.native)
+    return dialects::may_have_own_parts(plan.body) ? dialects::kOutgoingCopies * plan.body.size()
+                                                   : 0;
   const dialects::Dialect* const dialect = scope.api.dialect();
   const bool is_completion = dialect != nullptr && dialect->passes_replies();
   const size_t chats = is_completion ? 1 : 0;  // from which a loop's call is translated again
   if (plan.model->api_format == config::Model::ApiFormat::kAnthropic)
     return (dialects::kMessagesCopies + chats) * plan.body.size();
+  if (scope.api.native() && plugins::refuses_members(*plan.model))
+    return dialects::kOutgoingCopies * plan.body.size();
   return is_completion ? dialects::kOutgoingCopies * plan.body.size() : 0;
 }
 

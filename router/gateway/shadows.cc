@@ -110,7 +110,7 @@ Result<shadow::Call> RequestShadows::plan_call(const RequestScope& scope,
   whole.model = arm.model;
   whole.is_stored = false;
   const std::string_view limit =
-      plugins::is_served_by(*plan.model, plugins::kOpenAi) ? "max_completion_tokens" : "max_tokens";
+      plugins::takes_completion_tokens(*plan.model) ? "max_completion_tokens" : "max_tokens";
   SIGNALBOX_TRY(plan.body, looper::write_call(std::move(plan.body), whole, false, limit));
   SIGNALBOX_TRY(ServerRequest server, make_server_request(scope, request, plan));
   if (!server.is_chat) return fail(Code::kUnsupported, "the answer would not be a chat completion");

@@ -26,6 +26,17 @@ inline bool is_served_by(const config::Model& model, std::string_view host) {
                      });
 }
 
+inline bool is_at_azure(const config::Model& model) {
+  return is_served_by(model, "openai.azure.com") ||
+         is_served_by(model, "cognitiveservices.azure.com");
+}
+
+/// Returns whether the model's servers want the bound of tokens as max_completion_tokens: OpenAI's
+/// own, and Azure's for a model that reasons. Other models at Azure may refuse that name.
+inline bool takes_completion_tokens(const config::Model& model) {
+  return is_served_by(model, kOpenAi) || (is_at_azure(model) && !model.reasoning_family.empty());
+}
+
 /// Returns whether the model's servers have the API, so that a request in it can go there as it is.
 inline bool speaks(const config::Model& model, request::Api api) {
   const bool is_anthropic = model.api_format == config::Model::ApiFormat::kAnthropic;

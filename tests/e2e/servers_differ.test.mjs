@@ -20,6 +20,7 @@ providers:
   defaults: {default_model: chats}
   models:
     - {name: chats, backend_refs: [{name: chats, endpoint: "127.0.0.1:${upstream}"}]}
+    - {name: gpt, responses_api: true, backend_refs: [{name: gpt, endpoint: "127.0.0.1:${upstream}"}]}
     - {name: claude, api_format: anthropic, reasoning_family: gpt, backend_refs: [{name: claude, endpoint: "127.0.0.1:${upstream}"}]}
 routing:
   signals:
@@ -125,6 +126,60 @@ test("arguments may come as an object", async () => {
     if (!stream) assert.deepEqual(ofMessage(message), [["a", "weather", { city: "Rome" }]]);
     else for await (const { delta } of message) if (delta?.partial_json) assert.deepEqual(JSON.parse(delta.partial_json), { city: "Rome" });
   }
+});
+
+// Gemini's models refuse a conversation whose calls lack it.
+test("a call keeps the signature of Gemini's models in the clients' next turn", async () => {
+  for (const thought_signature of ["AbC+/09=", "AbC-_09", "CrQBAVSoXO8="]) {
+    const extra_content = { google: { thought_signature } };
+    const signed = { ...call("function-call-1", "weather", '{"city":"Rome"}', 0), extra_content };
+    for (const stream of [false, true]) {
+      upstream.answer = () => (stream ? streamed([{ tool_calls: [signed] }], "tool_calls") : completion({ content: null, tool_calls: [signed] }, "tool_calls"));
+      const { content } = await (stream
+        ? anthropic.messages.stream({ model: "chats", max_tokens: 9, messages: kMessages }).finalMessage()
+        : anthropic.messages.create({ model: "chats", max_tokens: 9, messages: kMessages }));
+      assert.match(content[0].id, /^[a-zA-Z0-9_-]+$/);
+      const response = await (stream ? openai.responses.stream({ model: "chats", input: "x" }).finalResponse() : openai.responses.create({ model: "chats", input: "x" }));
+      upstream.answer = () => completion({ content: "Fine." });
+      const result = [{ type: "tool_result", tool_use_id: content[0].id, content: "Rain." }];
+      const expected = [[["function-call-1", extra_content]], ["function-call-1"]];
+      const read = ({ messages }) => [
+        messages.flatMap(({ tool_calls = [] }) => tool_calls.map(({ id, extra_content: extra }) => [id, extra])),
+        messages.filter(({ role }) => role === "tool").map(({ tool_call_id }) => tool_call_id),
+      ];
+      const next = [...kMessages, { role: "assistant", content }, { role: "user", content: result }];
+      await (await fetch(`${daemon.url}/v1/messages`, { method: "POST", body: JSON.stringify({ model: "chats", max_tokens: 9, messages: next }) })).text();
+      assert.deepEqual(read(upstream.received), expected);
+      const output = { type: "function_call_output", call_id: response.output[0].call_id, output: "Rain." };
+      await openai.responses.create({ model: "chats", input: [{ role: "user", content: "x" }, ...response.output, output] });
+      assert.deepEqual(read(upstream.received), expected);
+      await openai.responses.create({ model: "chats", previous_response_id: response.id, input: [output] });
+      assert.deepEqual(read(upstream.received), expected);
+      await openai.responses.create({ model: "claude", input: [{ role: "user", content: "x" }, ...response.output, output] }).catch(() => null);
+      assert.deepEqual(upstream.received.messages[1].content, [{ type: "tool_use", id: "function-call-1", name: "weather", input: { city: "Rome" } }]);
+      await openai.responses.create({ model: "gpt", input: [...response.output, output] }).catch(() => null);
+      assert.deepEqual(upstream.received.input.map(({ call_id }) => call_id), ["function-call-1", "function-call-1"]);
+    }
+  }
+});
+
+// A provider refuses thoughts that it has not signed and items that it has not stored.
+test("a conversation that goes on with a provider has no thoughts of another model", async () => {
+  upstream.answer = () => completion({ reasoning_content: "Hm.", content: "Rain." });
+  const request = { max_tokens: 2000, thinking: { type: "adaptive" } };
+  const { content } = await anthropic.messages.create({ model: "chats", ...request, messages: kMessages });
+  assert.equal(content[0].type, "thinking");
+  const signed = { type: "thinking", thinking: "So.", signature: "abc" };
+  const messages = (blocks) => [...kMessages, { role: "assistant", content: blocks }, { role: "user", content: "And Paris?" }];
+  const send = (path, body) => fetch(`${daemon.url}${path}`, { method: "POST", body: JSON.stringify(body) }).then((reply) => reply.text());
+  await send("/v1/messages", { model: "claude", ...request, messages: messages([...content, signed]) });
+  assert.deepEqual(upstream.received, { model: "claude", ...request, messages: messages([content[1], signed]) });
+  const { output } = await openai.responses.create({ model: "chats", input: "x" });
+  assert.deepEqual(output.map(({ type }) => type), ["reasoning", "message"]);
+  const theirs = { type: "reasoning", id: `rs_${"0123456789abcdef".repeat(3)}`, summary: [] };
+  const encrypted = { ...output[0], encrypted_content: "abc" };
+  await send("/v1/responses", { model: "gpt", input: [{ role: "user", content: "x" }, ...output, theirs, encrypted] });
+  assert.deepEqual(upstream.received, { model: "gpt", input: [{ role: "user", content: "x" }, output[1], theirs, encrypted] });
 });
 
 // Mistral's models that think send parts.
@@ -235,6 +290,12 @@ test("Anthropic's server gets the effort that a decision states, from every clie
       await request();
       assert.deepEqual(upstream.received.output_config, sent, upstream.body);
     }
+    if (text === "think") continue;  // an effort of the client's own passes
+    const format = { type: "json_schema", schema: { type: "object" } };
+    await anthropic.messages.create({ model: "auto", max_tokens: 9, messages, output_config: { effort: "low", format } });
+    assert.deepEqual(upstream.received.output_config, { ...sent, format }, upstream.body);
+    await anthropic.messages.create({ model: "auto", max_tokens: 9, messages, output_config: { effort: "low" } });
+    assert.deepEqual(upstream.received.output_config, sent, upstream.body);
   }
 });
 
@@ -295,7 +356,7 @@ test("a count of tokens has the id of its request, and a refused one names what 
 });
 
 // Behind Envoy, the server of the test gets what OpenAI's own would.
-test("a translated bound of tokens has the name that OpenAI's own servers take", async () => {
+test("translated chats have no members that a provider refuses", async () => {
   const [envoyPort] = await freePorts(1);
   const behindEnvoy = (port, managementPort) => `
 version: v0.3
@@ -307,6 +368,9 @@ providers:
     - {name: gpt, backend_refs: [{name: openai, base_url: "https://api.openai.com/v1"}]}
     - {name: eu, backend_refs: [{name: eu, base_url: "https://eu.api.openai.com/v1"}]}
     - {name: own, backend_refs: [{name: own, base_url: "https://notapi.openai.com/v1"}]}
+    - {name: azure, reasoning_family: gpt, backend_refs: [{name: azure, base_url: "https://x.openai.azure.com/openai/v1"}]}
+    - {name: plain, backend_refs: [{name: plain, base_url: "https://x.openai.azure.com/openai/v1"}]}
+    - {name: strict, backend_refs: [{name: strict, base_url: "https://api.cerebras.ai/v1"}]}
 routing:
   decisions:
     - {name: limited, modelRefs: [{model: gpt}], plugins: [{type: request_params, configuration: {max_tokens_limit: 50}}]}
@@ -329,6 +393,8 @@ global:
         ["/v1/messages", { model: "auto", ...message }, [undefined, 50]],
         ["/v1/messages", { model: "eu", ...message }, [undefined, 900]],
         ["/v1/messages", { model: "own", ...message }, [900, undefined]],
+        ["/v1/messages", { model: "azure", ...message }, [undefined, 900]],
+        ["/v1/messages", { model: "plain", ...message }, [900, undefined]],
         ["/v1/responses", { model: "gpt", ...response }, [undefined, 900]],
         ["/v1/responses", { model: "own", ...response }, [900, undefined]],
         ["/v1/chat/completions", { model: "gpt", ...message }, [900, undefined]],
@@ -336,6 +402,18 @@ global:
         const reply = await fetch(`${envoy.url}${path}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
         assert.equal(reply.status, 200, await reply.text());
         assert.deepEqual(bounds(upstream.received), expected, `${path} ${body.model}`);
+      }
+      const thinking = { type: "enabled", budget_tokens: 2000 };
+      await (await fetch(`${envoy.url}/v1/messages`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ model: "azure", thinking, ...message }) })).text();
+      assert.deepEqual([upstream.received.reasoning_effort, upstream.received.chat_template_kwargs], ["low", undefined]);
+      const used = { type: "tool_use", id: "a_sigu_AbC", name: "weather", input: {} };
+      const thought = { role: "assistant", content: [{ type: "thinking", thinking: "Hm.", signature: "" }, { type: "text", text: "Rain." }, used] };
+      const messages = [...kMessages, thought, { role: "user", content: [{ type: "tool_result", tool_use_id: used.id, content: "Rain." }] }];
+      for (const [model, reasoning_content] of [["strict", undefined], ["gpt", undefined], ["own", "Hm."]]) {
+        await (await fetch(`${envoy.url}/v1/messages`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ model, max_tokens: 9, messages }) })).text();
+        const extra_content = reasoning_content && { google: { thought_signature: "AbC" } };
+        const tool_calls = [{ id: "a", type: "function", function: { name: "weather", arguments: "{}" }, extra_content }];
+        assert.deepEqual(upstream.received.messages[1], JSON.parse(JSON.stringify({ role: "assistant", content: "Rain.", reasoning_content, tool_calls })), model);
       }
     } finally {
       await envoy?.stop();

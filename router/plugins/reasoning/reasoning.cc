@@ -39,6 +39,19 @@ void set_within(std::string_view name, std::string_view member, const std::strin
   if (objects.empty()) body.set(name, fmt::format("{{{}:{}}}", json::quote(member), json));
 }
 
+/// Removes a member of the objects called `name`, and an object that has no other.
+void remove_within(std::string_view name, std::string_view member, splice::ObjectEditor& body,
+                   std::vector<splice::Edit>& edits) {
+  for (const json::Value& object : body.objects(name)) {
+    bool has_others = false;
+    for (const json::Member& each : object.members()) has_others |= each.key != member;
+    if (!has_others) return body.remove(name);
+    splice::ObjectEditor editor(object);
+    editor.remove(member);
+    editor.finish(edits);
+  }
+}
+
 bool is_text(const json::Value& object, std::string_view key, std::string_view prefix) {
   const auto value = object.find(key);
   return value && value->is_string() && value->text().starts_with(prefix);
@@ -78,6 +91,7 @@ void set_reasoning(request::Api api, bool on, std::string_view effort, splice::O
     keep_thoughts(body, edits);
     break;
   }
+  if (!on) remove_within("output_config", "effort", body, edits);
   if (on && !effort.empty())
     set_within("output_config", "effort", json::quote(effort), body, edits);
 }
@@ -92,8 +106,9 @@ void set_reasoning(const config::ReasoningFamily& family, const config::Model& m
     body.remove(kEffort);
     return set_within(kTemplate, family.parameter, on ? "true" : "false", body, edits);
   }
-  const bool is_openai_like = family.type == Type::kReasoningEffort &&
-                              (is_served_by(model, kOpenAi) || is_served_by(model, kOpenRouter));
+  const bool is_openai_like =
+      family.type == Type::kReasoningEffort &&
+      (is_served_by(model, kOpenAi) || is_served_by(model, kOpenRouter) || is_at_azure(model));
   const std::vector<json::Value> requested = body.values(kEffort);
   const bool keep = !on && !requested.empty() && requested.front().is_string();
   if (!on && !keep && is_openai_like) return body.remove(kEffort);

@@ -203,12 +203,12 @@ void limit_params(const config::RequestParamsPlugin* plugin, std::optional<uint3
   bool is_present = false;
   for (const std::string_view name : kTokenBounds) is_present |= bound_param(name, *bound, body);
   if (is_present) return;
-  body.set(is_served_by(model, kOpenAi) ? "max_completion_tokens" : "max_tokens",
+  body.set(takes_completion_tokens(model) ? "max_completion_tokens" : "max_tokens",
            std::to_string(*bound));
 }
 
 void name_token_bound(const config::Model& model, splice::ObjectEditor& body) {
-  if (!is_served_by(model, kOpenAi)) return;
+  if (!takes_completion_tokens(model)) return;
   std::optional<std::string> bound = body.json_of("max_tokens");
   if (!bound) return;
   body.remove("max_tokens");

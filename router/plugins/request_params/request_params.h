@@ -17,8 +17,9 @@ namespace signalbox::plugins {
 /// always stay.
 ///
 /// `tokens` is a limit for this request, from its difficulty; the lower limit applies. If the
-/// client sets no limit, the request gets one (max_completion_tokens at OpenAI's own servers,
-/// max_tokens elsewhere), because otherwise a client could avoid the limit by leaving it out.
+/// client sets no limit, the request gets one (max_completion_tokens where
+/// takes_completion_tokens(), max_tokens elsewhere), because otherwise a client could avoid the
+/// limit by leaving it out.
 ///
 /// `plugin` may be null. Call this before all other changes to `body`, so that members that the
 /// router sets are not removed.
@@ -31,9 +32,9 @@ void limit_params(const config::RequestParamsPlugin* plugin, std::optional<uint3
 void limit_params(const config::RequestParamsPlugin* plugin, std::optional<uint32_t> tokens,
                   const request::NativeRequest& request, splice::ObjectEditor& body);
 
-/// Renames max_tokens to max_completion_tokens for OpenAI's own servers, whose reasoning models
-/// refuse the former. Call it after limit_params(), and only if the router has written the request,
-/// because a client's own chat completion keeps the name that the client chose.
+/// Renames max_tokens to max_completion_tokens where reasoning models refuse the former. Call it
+/// after limit_params(), and only if the router has written the request, because a client's own
+/// chat completion keeps the name that the client chose.
 void name_token_bound(const config::Model& model, splice::ObjectEditor& body);
 
 }  // namespace signalbox::plugins

@@ -1,0 +1,110 @@
+// The list of turns is written anew, element by element, and everything around it keeps its bytes.
+
+#include "router/dialects/own_parts.h"
+
+#include <fmt/core.h>
+
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "router/dialects/call_signature.h"
+#include "router/dialects/responses.h"
+
+namespace signalbox::dialects {
+namespace {
+
+using json::Value;
+
+std::string_view string_at(const Value& object, std::string_view key) {
+  const auto value = object.find(key);
+  return value && value->is_string() ? value->text() : std::string_view{};
+}
+
+/// Most requests are not parsed again, because providers sign thoughts.
+bool has_empty_signature(std::string_view body) {
+  constexpr std::string_view kSignature = R"("signature")", kSpace = " \t\r\n:";
+  for (size_t at = body.find(kSignature); at != body.npos; at = body.find(kSignature, at + 1)) {
+    const size_t value = body.find_first_not_of(kSpace, at + kSignature.size());
+    if (value != body.npos && body.substr(value).starts_with(R"("")")) return true;
+  }
+  return false;
+}
+
+/// The text with another value in the place of this one. Positions are those of the whole text, of
+/// which `text` begins at `begin`.
+std::string replaced(std::string_view text, size_t begin, const Value& value,
+                     std::string_view json) {
+  return fmt::format("{}{}{}", text.substr(0, value.begin() - begin), json,
+                     text.substr(value.end() - begin));
+}
+
+/// Writes the elements of an array that `write` turns into a text; it returns "" for those to leave
+/// out.
+template <class Write>
+std::string written(const Value& array, Write write) {
+  std::string out = "[";
+  for (const Value& element : array.items()) {
+    const std::string each = write(element);
+    if (!each.empty()) out.append(out.size() > 1 ? "," : "").append(each);
+  }
+  return out + "]";
+}
+
+std::string message_for_provider(const Value& message) {
+  const auto content = message.find("content");
+  if (!content || !content->is_array()) return std::string(message.raw());
+  bool changes = false;
+  const auto write = [&changes](const Value& block) {
+    const bool is_own =
+        string_at(block, "type") == "thinking" && string_at(block, "signature").empty();
+    changes |= is_own;
+    return is_own ? std::string() : std::string(block.raw());
+  };
+  const std::string kept = written(*content, write);
+  if (!changes || kept == "[]") return std::string(message.raw());
+  return replaced(message.raw(), message.begin(), *content, kept);
+}
+
+std::string item_for_provider(const Value& item) {
+  const bool is_reasoning =
+      string_at(item, "type") == "reasoning" && !item.find("encrypted_content");
+  // Our ids have a part of fixed length, and providers' ids are longer.
+  const std::string_view id = string_at(item, "id");
+  constexpr std::string_view kPrefix = "resp_";
+  if (is_reasoning && response_of_item(id).size() == kPrefix.size() + kTokenBytes) return {};
+  const CallId call = split_id(string_at(item, "call_id"));
+  if (call.signature.empty()) return std::string(item.raw());
+  return replaced(item.raw(), item.begin(), *item.find("call_id"), json::quote(call.id));
+}
+
+template <class Write>
+std::string rewritten(std::string_view body, std::string_view list, Write write) {
+  if (!may_have_own_parts(body)) return {};
+  const auto document = json::Document::parse(std::string(body));
+  const auto turns = document ? document->root().find(list) : std::nullopt;
+  if (!turns || !turns->is_array()) return {};
+  bool changes = false;
+  const auto checked = [&](const Value& turn) {
+    std::string out = write(turn);
+    changes |= out != turn.raw();
+    return out;
+  };
+  const std::string all = written(*turns, checked);
+  return changes ? replaced(body, 0, *turns, all) : std::string();
+}
+
+}  // namespace
+
+bool may_have_own_parts(std::string_view body) {
+  return has_empty_signature(body) || body.find(R"("rs_)") != std::string_view::npos ||
+         may_have_signed_ids(body);
+}
+
+std::string without_own_thoughts(std::string_view body) {
+  return rewritten(body, "messages", message_for_provider);
+}
+
+std::string without_own_items(std::string_view body) {
+  return rewritten(body, "input", item_for_provider);
+}
+
+}  // namespace signalbox::dialects
