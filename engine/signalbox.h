@@ -60,8 +60,9 @@ typedef struct signalbox_options {
   size_t adapters_count;        // a text runs with one or none. Not together with `adapter`
 } signalbox_options;
 
-// Loads a directory (config.json, model.safetensors, tokenizer.json). The files stay mapped and
-// must not be changed until the model is closed.
+// Loads a model: a directory with config.json, model.safetensors and tokenizer.json; an adapter; or
+// a head, with the model that it belongs to. A head inside an adapter loads all heads of the
+// adapter. The files stay mapped and must not be changed until the model is closed.
 signalbox_status signalbox_open(const char* directory, const signalbox_options* options,
                                 signalbox_model** model);
 // NULL is allowed.
@@ -86,8 +87,8 @@ typedef struct signalbox_head {
   int32_t adapter;  // the only adapter (from 1) whose texts it answers; 0: none
 } signalbox_head;
 
-// Returns the model's heads, (count): the directory's own if it has one, then those of the options'
-// `heads` and `adapters`.
+// Returns the model's heads, (count): those of the directory, then those of the options' `heads`
+// and `adapters`. Their order may change; find one of several by its name.
 const signalbox_head* signalbox_heads(const signalbox_model* model, size_t* count);
 
 typedef struct signalbox_text {

@@ -1,7 +1,7 @@
 // Prints every head's answers for texts, in C.
 //
-//   answer MODEL TEXT...      prints "LABEL SCORE" for a head that scores texts, and a line
-//                             "TYPE BEGIN END SCORE" for each span of a head that marks them
+//   answer MODEL TEXT...      prints "HEAD LABEL SCORE" for a head that scores texts, and a line
+//                             "HEAD TYPE BEGIN END SCORE" for each span of a head that marks them
 
 #include <signalbox/signalbox.h>
 #include <stdio.h>
@@ -19,11 +19,11 @@ static void print_answer(const signalbox_head* head, const signalbox_answers* an
   const float* scores = signalbox_scores(answers, text, number, &count);
   size_t best = 0;
   for (size_t i = 1; i < count; ++i) best = scores[i] > scores[best] ? i : best;
-  if (count > 0) printf("%s %.5f\n", head->labels[best], scores[best]);
+  if (count > 0) printf("%s %s %.5f\n", head->name, head->labels[best], scores[best]);
 
   const signalbox_entity* entities = signalbox_entities(answers, text, number, &count);
   for (size_t i = 0; entities != NULL && i < count; ++i) {
-    printf("%s %zu %zu %.5f\n", entities[i].type, entities[i].begin, entities[i].end,
+    printf("%s %s %zu %zu %.5f\n", head->name, entities[i].type, entities[i].begin, entities[i].end,
            entities[i].score);
   }
 }
@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
   if (status == 0) {
     size_t heads_count = 0;
     const signalbox_head* heads = signalbox_heads(model, &heads_count);
+    if (heads_count == 0) fprintf(stderr, "%s: the model has no heads\n", argv[1]);
     for (size_t i = 0; i < count; ++i) {
       for (size_t h = 0; h < heads_count; ++h) print_answer(&heads[h], answers, i, h);
     }

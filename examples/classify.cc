@@ -1,7 +1,7 @@
 // Prints every head's answers for texts, in C++.
 //
-//   classify MODEL TEXT...      prints "LABEL SCORE" for a head that scores texts, and a line
-//                               "TYPE BEGIN END SCORE" for each span of a head that marks them
+//   classify MODEL TEXT...      prints "HEAD LABEL SCORE" for a head that scores texts, and a line
+//                               "HEAD TYPE BEGIN END SCORE" for each span of a head that marks them
 
 #include <signalbox/engine/engine.h>
 
@@ -20,10 +20,12 @@ int failed(const signalbox::Error& error) {
 void print(const engine::HeadInfo& head, const engine::Answer& answer) {
   if (head.kind == engine::HeadKind::kSequence) {
     const auto best = std::ranges::max_element(answer.scores);
-    std::printf("%s %.5f\n", head.labels[best - answer.scores.begin()].c_str(), *best);
+    std::printf("%s %s %.5f\n", head.name.c_str(),
+                head.labels[best - answer.scores.begin()].c_str(), *best);
   }
   for (const engine::Entity& entity : answer.entities) {
-    std::printf("%s %u %u %.5f\n", entity.type.c_str(), entity.begin, entity.end, entity.score);
+    std::printf("%s %s %u %u %.5f\n", head.name.c_str(), entity.type.c_str(), entity.begin,
+                entity.end, entity.score);
   }
 }
 
@@ -41,6 +43,7 @@ int main(int argc, char** argv) {
   const auto answers = (*model)->answer(inputs);  // (inputs, heads)
   if (!answers) return failed(answers.error());
   const auto heads = (*model)->heads();
+  if (heads.empty()) std::fprintf(stderr, "%s: the model has no heads\n", argv[1]);
   for (size_t i = 0; i < answers->size(); ++i) print(heads[i % heads.size()], (*answers)[i]);
   return 0;
 }

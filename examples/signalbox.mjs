@@ -58,8 +58,9 @@ export class Model {
     this.#model = out[0];
     const count = [0];
     const found = heads(this.#model, count);
-    this.labels = (count[0] === 0 ? [] : koffi.decode(found, Head, count[0])).map((head) =>
-      koffi.decode(head.labels, "const char *", head.labels_count));
+    const all = count[0] === 0 ? [] : koffi.decode(found, Head, count[0]);
+    this.names = all.map((head) => head.name);
+    this.labels = all.map((head) => koffi.decode(head.labels, "const char *", head.labels_count));
     this.dim = dim(this.#model);
   }
 
@@ -75,7 +76,7 @@ export class Model {
     return texts.map((_, i) => out.subarray(i * this.dim, (i + 1) * this.dim));
   }
 
-  /** Returns for each text one answer a head: the scores by label, or spans as {type, begin, end, score}. */
+  /** Returns for each text one answer a head, in the order of `names`: the scores by label, or spans as {type, begin, end, score}. */
   answer(texts, pairs = null) {
     if (pairs && pairs.length !== texts.length) throw new RangeError(`${pairs.length} pairs for ${texts.length} texts`);
     const out = [null];
@@ -102,12 +103,15 @@ export class Model {
 function main(directory, ...texts) {
   const model = new Model(directory);
   console.log(model.embed(texts)[0].length);
-  for (const found of model.answer(texts).flat()) {
-    if (Array.isArray(found)) {
-      for (const { type, begin, end, score } of found) console.log(`${type} ${begin} ${end} ${score.toFixed(5)}`);
-    } else {
-      const [label, score] = Object.entries(found).reduce((best, next) => (next[1] > best[1] ? next : best));
-      console.log(`${label} ${score.toFixed(5)}`);
+  for (const answers of model.answer(texts)) {
+    for (const [head, found] of answers.entries()) {
+      const name = model.names[head];
+      if (Array.isArray(found)) {
+        for (const { type, begin, end, score } of found) console.log(`${name} ${type} ${begin} ${end} ${score.toFixed(5)}`);
+      } else {
+        const [label, score] = Object.entries(found).reduce((best, next) => (next[1] > best[1] ? next : best));
+        console.log(`${name} ${label} ${score.toFixed(5)}`);
+      }
     }
   }
   model.close();

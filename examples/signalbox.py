@@ -73,6 +73,7 @@ class Model:
         _check(_library.signalbox_open(os.fsencode(directory), byref(options), byref(self._model)))
         count = c_size_t()
         found = _library.signalbox_heads(self._model, byref(count))
+        self.names = [head.name.decode() for head in found[:count.value]]
         self.labels = [[head.labels[i].decode() for i in range(head.labels_count)] for head in found[:count.value]]
         self.dim = _library.signalbox_dim(self._model)
 
@@ -93,7 +94,8 @@ class Model:
         return [list(out[i * self.dim:(i + 1) * self.dim]) for i in range(len(texts))]
 
     def answer(self, texts, pairs=None):
-        """Returns for each text one answer a head: the scores by label, or spans as (type, begin, end, score)."""
+        """Returns for each text one answer a head, in the order of `names`: the scores by label, or spans as (type, begin,
+        end, score)."""
         if pairs is not None and len(pairs) != len(texts):
             raise ValueError(f"{len(pairs)} pairs for {len(texts)} texts")
         answers = c_void_p()
@@ -118,13 +120,13 @@ def main(directory, *texts):
     with Model(directory) as model:
         print(len(model.embed(texts)[0]))
         for answers in model.answer(texts):
-            for answer in answers:
+            for name, answer in zip(model.names, answers):
                 if isinstance(answer, dict):
                     label = max(answer, key=answer.get)
-                    print(f"{label} {answer[label]:.5f}")
+                    print(f"{name} {label} {answer[label]:.5f}")
                 else:
                     for kind, begin, end, score in answer:
-                        print(f"{kind} {begin} {end} {score:.5f}")
+                        print(f"{name} {kind} {begin} {end} {score:.5f}")
 
 
 if __name__ == "__main__":

@@ -442,13 +442,14 @@ std::optional<Denial> Clients::identify(http::Request& request, bool from_proxy,
     if (auto denied = find_key(fields, request, may_verify)) return denied;
   }
   const bool has_token = request.key != nullptr && request.key->is_token;
-  const bool trusts =
-      !fields.has_identity() || (!has_token && (from_proxy || is_trusted(request.peer)));
+  const bool has_ingress = identity_.ingress != "none";
+  const bool trusts = !fields.has_identity() ||
+                      (has_ingress && !has_token && (from_proxy || is_trusted(request.peer)));
   if (trusts && !access_.requires_key()) return std::nullopt;
   if (!trusts && !has_token && !warned_.exchange(true)) {
-    log::warn("access",
-              "a request has identity headers, and its sender is not in "
-              "global.access.trusted_proxies; they do not count");
+    log::warn("access", "a request has identity headers, and {}; they do not count",
+              has_ingress ? "its sender is not in global.access.trusted_proxies"
+                          : "global.services.authz.identity.ingress is none");
   }
   http::Headers kept;
   for (size_t i = 0; i < sent.size(); ++i) {

@@ -43,8 +43,12 @@ ChainWriter::~ChainWriter() {
 
 Result<void> ChainWriter::open() {
   SIGNALBOX_TRY(const size_t torn, file_.open());
-  log::info("audit", "{}: goes on after entry {}; its digest is {}", path_.string(),
-            file_.end().number, file_.end().digest);
+  if (file_.end().number == 0) {
+    log::info("audit", "{}: a new log begins", path_.string());
+  } else {
+    log::info("audit", "{}: goes on after entry {}; its digest is {}", path_.string(),
+              file_.end().number, file_.end().digest);
+  }
   if (torn > 0) {
     log::warn("audit", "{}: the last line was torn; its {} bytes were cut off", path_.string(),
               torn);

@@ -62,10 +62,10 @@ std::string_view text_at(const std::optional<json::Value>& object, std::string_v
   return value && value->is_string() ? value->text() : std::string_view{};
 }
 
-size_t number_of(const json::Value& call, dialects::CallNumbers& numbers) {
+size_t number_of(const json::Value& call, bool is_last, dialects::CallNumbers& numbers) {
   const auto function = call.find("function");
   return numbers.of(index_of(call), text_at(call, "id"), text_at(function, "name"),
-                    text_at(function, "arguments"));
+                    text_at(function, "arguments"), is_last);
 }
 
 // A reply may contain line breaks, but the data of an event is one line.
@@ -233,7 +233,8 @@ Result<void> EventAssembler::choice(const json::Value& choice) {
   Choice& into = choices_[index_of(choice)];
   for (const json::Member& member : choice.members()) {
     if (member.key == "delta") {
-      SIGNALBOX_TRY_VOID(delta(member.value, into));
+      const bool is_last = !text_at(choice, "finish_reason").empty();
+      SIGNALBOX_TRY_VOID(delta(member.value, is_last, into));
     } else if (member.key == "finish_reason") {
       if (member.value.is_string()) into.finish_reason = member.value.text();
     } else if (member.key != "index" && !member.value.is_null() &&
@@ -244,7 +245,7 @@ Result<void> EventAssembler::choice(const json::Value& choice) {
   return {};
 }
 
-Result<void> EventAssembler::delta(const json::Value& delta, Choice& into) {
+Result<void> EventAssembler::delta(const json::Value& delta, bool is_last, Choice& into) {
   constexpr size_t kCallsMax = 1024;
   for (const json::Member& member : delta.members()) {
     if (member.value.is_null() || member.key == "role") continue;
@@ -253,7 +254,7 @@ Result<void> EventAssembler::delta(const json::Value& delta, Choice& into) {
     } else if (member.key == "tool_calls") {
       for (const json::Value& each : member.value.items()) {
         if (into.calls.size() >= kCallsMax) return fail(Code::kTooLarge, "too many calls");
-        SIGNALBOX_TRY_VOID(call(each, into.calls[number_of(each, into.numbers)]));
+        SIGNALBOX_TRY_VOID(call(each, into.calls[number_of(each, is_last, into.numbers)]));
       }
     } else if (member.key == "function_call") {
       if (!into.function) into.function.emplace();

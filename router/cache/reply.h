@@ -44,7 +44,7 @@ class EventAssembler {
   Result<void> line(std::string_view line);
   Result<void> event(const json::Value& chunk);
   Result<void> choice(const json::Value& choice);
-  Result<void> delta(const json::Value& delta, Choice& into);
+  Result<void> delta(const json::Value& delta, bool is_last, Choice& into);
   Result<void> call(const json::Value& call, Call& into);
   Result<void> function(const json::Value& function, Call& into);
   Result<void> append(std::string& to, const json::Value& text);

@@ -37,6 +37,9 @@ constexpr Key kIdentityKeys[] = {
     string(FIELD(Authz::Identity, user_groups_header),
            "Header that names the user's groups, with commas between them. Default: "
            "`x-authz-user-groups`."),
+    word(FIELD(Authz::Identity, ingress), "header-injection none",
+         "`none`: identity headers are removed, whoever sends them. Default: `header-injection`, "
+         "those of trusted proxies count."),
 };
 constexpr Section kIdentityHeaders{kIdentityKeys, checked<check_identity>};
 
@@ -327,13 +330,6 @@ void check_access(Reader& reader, const yaml::Node& node, ClientAccess& access) 
   }
 }
 
-std::string_view name_of_unit(std::chrono::seconds unit) {
-  for (const Choice& each : kLimitUnits) {
-    if (each.value == unit.count()) return each.word;
-  }
-  return "minute";
-}
-
 void write_texts(json::Writer& out, std::string_view name, const std::vector<std::string>& texts) {
   if (texts.empty()) return;
   out.key(name).begin_array();
@@ -413,6 +409,13 @@ Result<std::vector<ClientKey>> parse_keys(std::string_view text, std::string_vie
   }
   if (reader.failed()) return tl::unexpected<Error>(reader.take_errors());
   return std::move(out.keys);
+}
+
+std::string_view name_of_unit(std::chrono::seconds unit) {
+  for (const Choice& each : kLimitUnits) {
+    if (each.value == unit.count()) return each.word;
+  }
+  return "minute";
 }
 
 std::string keys_text(const std::vector<ClientKey>& keys) {

@@ -93,6 +93,9 @@ Result<std::vector<ClientKey>> parse_keys(std::string_view text, std::string_vie
 /// Writes the file that parse_keys() reads.
 std::string keys_text(const std::vector<ClientKey>& keys);
 
+/// The unit of a limit as the file has it, such as "minute".
+std::string_view name_of_unit(std::chrono::seconds unit);
+
 /// Returns the seconds since 1970 of "2027-01-31", the beginning of that day in UTC, or of
 /// "2027-01-31T12:00:00Z". Nullopt for other texts.
 std::optional<int64_t> parse_time(std::string_view text);

@@ -16,12 +16,19 @@ namespace {
 
 // --- deployments ---
 
+/// A server that the Semantic Router calls by a protocol of its own.
+bool is_remote_runtime(const ModelDeployment& deployment) {
+  return deployment.provider == "model_runtime" && deployment.artifact.empty() &&
+         !deployment.endpoint.empty();
+}
+
 constexpr std::string_view kWindows = "long texts are read in windows";
 constexpr std::string_view kRunsItself = "the router runs the model itself";
 
 void check_deployment(Reader& reader, const yaml::Node& node, ModelDeployment& out) {
   out.line = node.line;
   if (out.provider.empty()) return;
+  if (is_remote_runtime(out) && out.external_model.empty()) return;
   const bool is_here = out.provider != "http";
   if (is_here == !out.artifact.empty() && is_here == out.external_model.empty()) return;
   reader.error(node.line,
@@ -42,7 +49,8 @@ constexpr Key kDeploymentKeys[] = {
     unread("precision", "Form of the numbers.", kRunsItself).unless("native fp32"),
     unread("profile", "Form of the numbers.", kRunsItself).unless("exact"),
     unread("input", "Greatest length of a text.", kWindows),
-    unread("endpoint", "Server of the Semantic Router's models.", kRunsItself),
+    text(FIELD(ModelDeployment, endpoint), "Server of the Semantic Router's models.")
+        .no_effect(kRunsItself),
     unread("process", "Group of models.", kRunsItself),
     unread("served_name", "Name of the model there.", kRunsItself),
     unread("public_name", "Name of the model for clients.", "no client calls the model"),
@@ -56,10 +64,14 @@ void check_binding(Reader&, const yaml::Node& node, ModelBinding& out) {
   out.line = node.line;
 }
 
-// A decision must not depend on another threshold than the file's.
-void refuse_operating_point(Reader& reader, const yaml::Node& node, void*) {
-  reader.error(node.line, "not built; conditions compare scores by their predicate");
-}
+constexpr Key kOperatingPointKeys[] = {
+    text(FIELD(OperatingPoint, path),
+         "JSON file with the threshold of each label, in the model directory. Default: "
+         "`operating_point.json`."),
+    text(FIELD(OperatingPoint, sha256),
+         "SHA-256 of the file; another file is an error. Default: any file."),
+};
+constexpr Section kOperatingPoint{kOperatingPointKeys};
 
 constexpr Key kBindingKeys[] = {
     text(FIELD(ModelBinding, deployment), "One of `global.model_catalog.deployments`.").required(),
@@ -70,7 +82,8 @@ constexpr Key kBindingKeys[] = {
     string(FIELD(ModelBinding, head), "Head outside the model directory."),
     string(FIELD(ModelBinding, mapping_path), "JSON file of the classes by number."),
     unread("pair_scorer", "Part of a reranker.", "the whole model scores"),
-    unbound("operating_point", Kind::kAnything, "Refused.").with(refuse_operating_point),
+    object(FIELD(ModelBinding, operating_point), kOperatingPoint,
+           "Thresholds of the labels, for the contract `label_scores.v1` of `classifier.NAME`."),
 };
 
 // --- what they mean ---
@@ -82,6 +95,7 @@ struct Task {
 };
 constexpr std::string_view kReranker = "rag.reranker";
 constexpr std::string_view kLabelDistribution = "label_distribution.v1";
+constexpr std::string_view kLabelScores = "label_scores.v1";
 constexpr Task kTasks[] = {
     {"domain_classifier", kLabelDistribution, "classifier.domain",
      [](Modules& m) { return &m.classifier.domain; }},
@@ -155,7 +169,13 @@ class Binder {
                          suggestion(binding.deployment, known));
     }
     const ModelDeployment& deployment = found->second;
+    if (is_remote_runtime(deployment))
+      return "a server of the provider model_runtime is not built; expected an artifact, or the "
+             "provider http";
     if (std::string why = check_server(deployment); !why.empty()) return why;
+    if (binding.operating_point && binding.contract != kLabelScores)
+      return fmt::format("operating_point: expected the contract {}, found \"{}\"", kLabelScores,
+                         binding.contract);
     if (!binding.head.empty()) return "head is not built; the model directory must have the head";
     if (name.starts_with(kClassifierPrefix))
       return bind_classifier(name.substr(kClassifierPrefix.size()), binding, deployment, routing);
@@ -166,17 +186,11 @@ class Binder {
       return fmt::format("no model has this task{}", suggestion(name, known));
     }
     const bool is_shared = routing == nullptr || is_everywhere(name, binding);
-    if (!is_shared && name == kReranker) {
-      reader_.does_without(binding.line,
-                           "has no effect: no routing ranks its documents again, and "
-                           "global.model_catalog.bindings names the model of /v1/rerank");
-      return "";
-    }
-    if (!is_shared)
+    if (!is_shared && name != kReranker)
       return "the routings of a file share one model for each task; expected the same binding in "
              "each, or one in global.model_catalog.bindings";
     if (std::string why = check_contract(*task, binding); !why.empty()) return why;
-    return task->model == nullptr ? bind_other(*task, deployment)
+    return task->model == nullptr ? bind_other(*task, deployment, is_shared ? nullptr : routing)
                                   : bind_module(*task, binding, deployment);
   }
 
@@ -257,14 +271,15 @@ class Binder {
         deployment.line;
   }
 
-  std::string bind_other(const Task& task, const ModelDeployment& deployment) {
+  std::string bind_other(const Task& task, const ModelDeployment& deployment, Routing* routing) {
     if (is_server(deployment))
       return fmt::format("a server for this task is not built as a deployment{}",
                          task.name == "embedding"
                              ? "; global.model_catalog.embeddings.semantic.endpoint calls one"
                              : "");
     if (task.name == kReranker) {
-      config_.system_models.reranker = directory_of(deployment);
+      (routing == nullptr ? config_.system_models.reranker : routing->reranker) =
+          directory_of(deployment);
       return "";
     }
     bind_embedder(deployment);
@@ -292,9 +307,12 @@ class Binder {
 
   std::string bind_classifier(const std::string& name, const ModelBinding& binding,
                               const ModelDeployment& deployment, Routing* routing) {
-    if (binding.contract != kLabelDistribution)
-      return fmt::format("expected the contract {}, found \"{}\"", kLabelDistribution,
-                         binding.contract);
+    const bool is_independent = binding.contract == kLabelScores;
+    if (!is_independent && binding.contract != kLabelDistribution)
+      return fmt::format("expected the contract {} or {}, found \"{}\"", kLabelDistribution,
+                         kLabelScores, binding.contract);
+    if (is_independent && is_server(deployment))
+      return "a server with the contract label_scores.v1 is not built";
     if (!binding.mapping_path.empty())
       return "mapping_path is not built for this task; the model names its classes";
     if (is_server(deployment) && binding.adapter != kHttpClassify && binding.adapter != kHttpChat)
@@ -309,6 +327,8 @@ class Binder {
         signal->type = ClassifierSignal::Type::kLocal;
         signal->model_path = directory_of(deployment);
         signal->line = deployment.line;
+        if (is_independent)
+          signal->operating_point = binding.operating_point.value_or(OperatingPoint{});
         return;
       }
       signal->type = binding.adapter == kHttpChat ? ClassifierSignal::Type::kLlm

@@ -94,7 +94,7 @@ void choose_embedder(Reader& reader, const yaml::Node& node, EmbeddingModel& mod
     const std::string& path = model.*each.path;
     if (path.empty() || !(any || model.model_type == each.type)) continue;
     std::error_code ignored;
-    if (std::filesystem::exists(path, ignored)) {
+    if (path == model.path || std::filesystem::exists(path, ignored)) {
       model.path = path;
       model.path_key = each.key;
       return;
@@ -143,6 +143,7 @@ constexpr Section kSemantic{kSemanticKeys};
 constexpr Key kEmbeddingsKeys[] = {
     object(FIELD_AS("semantic", Config, embedding_model), kSemantic, "The embedding model.")
         .then<choose_embedder>(),
+    unread("bert", "Another embedding model.", "semantic names the embedding model"),
 };
 constexpr Section kEmbeddings{kEmbeddingsKeys};
 

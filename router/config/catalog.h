@@ -82,6 +82,7 @@ struct ModelDeployment {
   std::string provider;        // "http": a server
   std::string artifact;        // a model here
   std::string external_model;  // name of an ExternalModel
+  std::string endpoint;        // a server of the Semantic Router's models, which is not called
   uint32_t line = 0;
 };
 

@@ -76,6 +76,8 @@ bool follows_kubernetes(const Config& config);
 
 /// The routing at the top of the file, then those of its recipes.
 std::vector<const Routing*> routings_of(const Config& config);
+/// The directory of the model that orders the documents of the routing; "": the file names none.
+const std::string& reranker_of(const Config& config, const Routing& routing);
 /// True if a decision searches memories by words, too.
 bool finds_memories_by_words(const Config& config);
 

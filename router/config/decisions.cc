@@ -522,7 +522,7 @@ constexpr Key kDecisionKeys[] = {
     object(FIELD(Decision, algorithm), kAlgorithm, "How to choose one of several models."),
     remark("annotations"),
     integer(FIELD(Decision, tier), 0, INT32_MAX,
-            "Among the decisions that match, those with the lowest tier above 0 win."),
+            "Among the decisions that match, those with the lowest tier win. Default: 0."),
     string(FIELD(Decision, output_contract),
            "Required form of the answer, for the prompts of algorithms that call several models."),
     object(FIELD(Decision, output_contract_spec), kContract,

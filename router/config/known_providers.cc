@@ -158,8 +158,6 @@ std::string_view name_at(std::string_view provider, std::string_view catalog) {
   return has_repositories && open != std::end(kOpenModels) ? open->repository : std::string_view();
 }
 
-constexpr std::string_view kVirtual = "vllm-sr/";
-
 }  // namespace
 
 const KnownProvider* find_provider(std::string_view id) {
@@ -196,15 +194,6 @@ std::string name_in_catalog(Reader& reader, const yaml::Node& node, const Model&
     name = own;
   }
   return name.empty() ? model.name : std::string(name);
-}
-
-// A recipe of the Semantic Router's own is not a model.
-void check_catalog(Reader& reader, const yaml::Node& node, std::string& catalog) {
-  if (!catalog.starts_with(kVirtual)) return;
-  reader.error(node.line,
-               fmt::format("\"{}\" is a recipe that comes with the Semantic Router; this "
-                           "router has none of them",
-                           catalog));
 }
 
 }  // namespace signalbox::config

@@ -32,15 +32,42 @@ void read_root(Reader& reader, const yaml::Node& root) {
   if (catalog != nullptr) add_lines(*catalog, "global.model_catalog", reader.config.catalog_lines);
 }
 
+// The configuration in values for Helm; null if the file has none.
+const yaml::Node* values_for_helm(const yaml::Node& root) {
+  const yaml::Node* config = root.find("config");
+  const bool is_wrapped =
+      config != nullptr && config->find("providers") != nullptr && !root.find("providers");
+  return is_wrapped ? config : nullptr;
+}
+
+// The text of the configuration in a ConfigMap; null if the file is none.
+const yaml::Node* text_of_config_map(const yaml::Node& root) {
+  const yaml::Node* kind = root.find("kind");
+  const yaml::Node* data = root.find("data");
+  if (kind == nullptr || kind->scalar != "ConfigMap" || data == nullptr) return nullptr;
+  const yaml::Node* text = data->find("config.yaml");
+  return text != nullptr && text->kind == yaml::Kind::kScalar ? text : nullptr;
+}
+
 // Returns an error if Kubernetes or Helm has wrapped the configuration; "" if nothing has.
 std::string_view why_wrapped(const yaml::Node& root) {
+  if (text_of_config_map(root) != nullptr)
+    return "the file is a ConfigMap; expected the configuration alone, which `signalbox config "
+           "migrate` prints";
   if (root.find("apiVersion") != nullptr && root.find("kind") != nullptr)
     return "the file is a resource of Kubernetes; expected the configuration alone, which a "
            "ConfigMap has as a text under data";
-  const yaml::Node* config = root.find("config");
-  if (config != nullptr && config->find("providers") != nullptr && !root.find("providers"))
-    return "the file has values for Helm; expected the part under config alone";
+  if (values_for_helm(root) != nullptr)
+    return "the file has values for Helm; expected the part under config alone, which `signalbox "
+           "config migrate` prints";
   return {};
+}
+
+// Returns what Kubernetes or Helm has wrapped, or `root` itself.
+Result<yaml::Node> unwrapped(yaml::Node root, std::string_view name) {
+  if (const yaml::Node* text = text_of_config_map(root)) return yaml::parse(text->scalar, name);
+  if (const yaml::Node* values = values_for_helm(root)) return yaml::Node(*values);
+  return root;
 }
 
 Inspection read(const Result<yaml::Node>& parsed, std::string_view name,
@@ -97,10 +124,13 @@ Result<Loaded> load(const std::filesystem::path& path, const LoadOptions& option
 
 Result<Migrated> migrate_file(const std::filesystem::path& path) {
   SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
-  SIGNALBOX_TRY(const yaml::Node root, yaml::parse(file.text(), path.string()));
+  SIGNALBOX_TRY(yaml::Node root, yaml::parse(file.text(), path.string()));
+  const bool is_wrapped = !why_wrapped(root).empty();
+  SIGNALBOX_TRY(root, unwrapped(std::move(root), path.string()));
   Inspection inspection = read(root, path.string(), {});
   if (!inspection.config) return tl::unexpected<Error>(std::move(inspection.config).error());
-  if (!is_older_form(root)) return Migrated{std::string(file.text()), {}};
+  if (!is_older_form(root))
+    return Migrated{is_wrapped ? yaml::write(root) : std::string(file.text()), {}};
   Reader reader(path.string(), {});
   const yaml::Node migrated = migrate(reader, root);
   check_answers(reader, migrated, *inspection.config);  // older forms need no plugin
@@ -124,6 +154,10 @@ std::string_view why_no_files(const Model& model) {
 
 bool follows_kubernetes(const Config& config) {
   return config.router.config_source == "kubernetes";
+}
+
+const std::string& reranker_of(const Config& config, const Routing& routing) {
+  return routing.reranker.empty() ? config.system_models.reranker : routing.reranker;
 }
 
 std::vector<const Routing*> routings_of(const Config& config) {

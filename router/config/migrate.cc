@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "base/ascii.h"
@@ -271,6 +272,109 @@ void move_families(Reader& reader, yaml::Node& routing, yaml::Node* models) {
   }
 }
 
+constexpr auto kPrices = std::to_array<std::pair<std::string_view, std::string_view>>(
+    {{"input_cost_per_million_tokens", "prompt_per_1m"},
+     {"output_cost_per_million_tokens", "completion_per_1m"},
+     {"cache_read_cost_per_million_tokens", "cached_input_per_1m"},
+     {"cache_write_cost_per_million_tokens", "cache_write_per_1m"}});
+
+bool has_other_prices(const yaml::Node& model) {
+  const yaml::Node* pricing = model.find("pricing");
+  return pricing != nullptr && std::ranges::any_of(kPrices, [&](const auto& each) {
+           return pricing->find(each.first) != nullptr;
+         });
+}
+
+// Such files have the numbers as strings. A price that has both names keeps both, which is
+// reported.
+void rename_prices(yaml::Node& model) {
+  yaml::Node* pricing = child(model, "pricing");
+  if (pricing == nullptr) return;
+  for (yaml::Entry& entry : pricing->entries) {
+    const auto price =
+        std::ranges::find(kPrices, entry.key, [](const auto& each) { return each.first; });
+    if (price == kPrices.end() || pricing->find(price->second) != nullptr) continue;
+    entry.key = price->second;
+    entry.value.quoted = false;
+  }
+}
+
+// Recipes that come with the Semantic Router, which its catalogue lists beside models.
+bool is_own_recipe(const yaml::Node& model) {
+  return tree::scalar(model, "catalog").starts_with("vllm-sr/");
+}
+
+void leave_out_recipes(Reader& reader, yaml::Node& models) {
+  for (size_t i = 0; i < models.items.size(); ++i) {
+    const yaml::Node& model = models.items[i];
+    if (!is_own_recipe(model)) continue;
+    reader.at_key(fmt::format("providers.models[{}].catalog", i), [&] {
+      reader.does_without(model.line,
+                          fmt::format("left out: \"{}\" is a recipe that comes with the Semantic "
+                                      "Router; this router has none of them",
+                                      tree::scalar(model, "catalog")));
+    });
+  }
+  std::erase_if(models.items, is_own_recipe);
+}
+
+/// The default model of a file that names an adapter there, and the model whose card has it.
+struct DefaultAdapter {
+  const yaml::Node* name;
+  const yaml::Node* base;
+};
+
+const yaml::Node* find_named(const yaml::Node* list, std::string_view name) {
+  if (list == nullptr) return nullptr;
+  const auto found = std::ranges::find_if(
+      list->items, [name](const yaml::Node& each) { return tree::scalar(each, "name") == name; });
+  return found == list->items.end() ? nullptr : &*found;
+}
+
+std::optional<DefaultAdapter> default_adapter(const yaml::Node& root) {
+  const yaml::Node* defaults = tree::find_path(root, "providers.defaults");
+  const yaml::Node* models = tree::find_path(root, "providers.models");
+  const yaml::Node* cards = tree::find_path(root, "routing.modelCards");
+  if (defaults == nullptr || cards == nullptr) return std::nullopt;
+  for (const std::string_view key : {"model", "default_model"}) {
+    const yaml::Node* name = given(*defaults, key);
+    if (name == nullptr || find_named(models, name->scalar) != nullptr) continue;
+    for (const yaml::Node& card : cards->items) {
+      const yaml::Node* base = find_named(models, tree::scalar(card, "name"));
+      if (base != nullptr && find_named(card.find("loras"), name->scalar) != nullptr)
+        return DefaultAdapter{name, base};
+    }
+  }
+  return std::nullopt;
+}
+
+// A server lists its adapters as models, so the adapter becomes a model at the servers of its base.
+void add_default_adapter(Reader& reader, const DefaultAdapter& adapter, yaml::Node& models) {
+  const std::string name = adapter.name->scalar;
+  reader.notice(adapter.name->line,
+                fmt::format("the default model \"{}\" is an adapter of \"{}\"; it is read as a "
+                            "model of the same servers",
+                            name, tree::scalar(*adapter.base, "name")));
+  yaml::Node model = *adapter.base;
+  std::erase_if(model.entries, [](const yaml::Entry& each) {
+    return each.key == "name" || each.key == "provider_model_id" || each.key == "catalog" ||
+           each.key == "external_model_ids";
+  });
+  tree::add(model, "name", tree::text(name, model.line));
+  models.items.push_back(std::move(model));
+}
+
+constexpr std::string_view kGroups = "signal_groups";
+
+// Groups of signals have the keys of partitions. If a file has both, the groups remain an error.
+void move_groups(yaml::Node& routing) {
+  yaml::Node* signals = child(routing, "signals");
+  const yaml::Node* groups = signals == nullptr ? nullptr : given(*signals, kGroups);
+  if (groups == nullptr || !tree::put(routing, "projections.partitions", *groups)) return;
+  signals = child(routing, "signals");
+  std::erase_if(signals->entries, [](const yaml::Entry& each) { return each.key == kGroups; });
+}
+
 // {model: a, weight: '1', reasoning: {enabled: true, effort: high}} as a reference to a model.
 yaml::Node model_ref(const yaml::Node& assigned) {
   constexpr auto kReasoning = std::to_array<std::pair<std::string_view, std::string_view>>(
@@ -367,19 +471,27 @@ bool has_early_parts(const yaml::Node& root) {
     const yaml::Node* routing = holder.find("routing");
     const yaml::Node* cards = routing == nullptr ? nullptr : routing->find("modelCards");
     return has_refusing_plugins(holder) ||
+           tree::find_path(holder, fmt::format("routing.signals.{}", kGroups)) != nullptr ||
            (cards != nullptr && std::ranges::any_of(cards->items, [](const yaml::Node& card) {
               return card.find(kFamilyOfCard) != nullptr;
             }));
   };
   const yaml::Node* recipes = root.find("recipes");
-  return has_them(root) || (recipes != nullptr && std::ranges::any_of(recipes->items, has_them));
+  const yaml::Node* models = tree::find_path(root, "providers.models");
+  return has_them(root) || default_adapter(root) ||
+         (models != nullptr && (std::ranges::any_of(models->items, has_other_prices) ||
+                                std::ranges::any_of(models->items, is_own_recipe))) ||
+         (recipes != nullptr && std::ranges::any_of(recipes->items, has_them));
 }
 
 yaml::Node with_current_parts(Reader& reader, yaml::Node root) {
   yaml::Node* providers = child(root, "providers");
   yaml::Node* models = providers == nullptr ? nullptr : child(*providers, "models");
   const auto change = [&](yaml::Node& holder) {
-    if (yaml::Node* routing = child(holder, "routing")) move_families(reader, *routing, models);
+    if (yaml::Node* routing = child(holder, "routing")) {
+      move_families(reader, *routing, models);
+      move_groups(*routing);
+    }
     if (!has_refusing_plugins(holder)) return;
     reader.notice(holder.line,
                   "the plugins jailbreak and pii are of older files; each becomes a signal, and a "
@@ -387,6 +499,11 @@ yaml::Node with_current_parts(Reader& reader, yaml::Node root) {
     migrate_refusing_plugins(reader, holder);
   };
   change(root);
+  if (models != nullptr) {
+    std::ranges::for_each(models->items, rename_prices);
+    leave_out_recipes(reader, *models);
+    if (const auto adapter = default_adapter(root)) add_default_adapter(reader, *adapter, *models);
+  }
   yaml::Node* recipes = child(root, "recipes");
   for (size_t i = 0; recipes != nullptr && i < recipes->items.size(); ++i)
     reader.at_key(fmt::format("recipes[{}]", i), [&] { change(recipes->items[i]); });

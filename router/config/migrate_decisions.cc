@@ -103,19 +103,21 @@ class Decisions {
     for (yaml::Node& refusal : refusals_) decisions.items.push_back(std::move(refusal));
   }
 
-  // The refusals have the first tier to themselves. With a priority alone, a decision could rank
-  // above them by its tier, or by its confidence.
+  // The refusals have the tier 0 to themselves. With a priority alone, a decision could rank above
+  // them by its tier, or by its confidence.
   void raise_tiers(yaml::Node& decisions) {
     for (size_t i = 0; i < decisions.items.size(); ++i) {
-      for (yaml::Entry& entry : decisions.items[i].entries) {
-        if (entry.key != "tier" || entry.value.kind == yaml::Kind::kNull) continue;
-        int64_t tier = 0;
+      yaml::Node& decision = decisions.items[i];
+      if (decision.kind != yaml::Kind::kMapping) continue;
+      tree::add(decision, "tier", tree::plain("0", decision.line));
+      yaml::Node& value = std::ranges::find(decision.entries, "tier", &yaml::Entry::key)->value;
+      int64_t tier = 0;
+      if (value.kind != yaml::Kind::kNull)
         reader_.at_key(fmt::format("routing.decisions[{}].tier", i), [&] {
-          read_integer(reader_, entry.value, fmt::format("an integer from 0 to {}", kTierMax), 0,
+          read_integer(reader_, value, fmt::format("an integer from 0 to {}", kTierMax), 0,
                        kTierMax, tier);
         });
-        if (tier > 0) entry.value = tree::plain(fmt::format("{}", tier + 1), entry.value.line);
-      }
+      value = tree::plain(fmt::format("{}", tier + 1), value.line);
     }
   }
 
@@ -352,7 +354,6 @@ class Decisions {
     const uint32_t line = rules.line;
     yaml::Node decision = tree::mapping(line);
     tree::add(decision, "name", tree::text(name, line));
-    tree::add(decision, "tier", tree::plain("1", line));
     tree::add(decision, "rules", std::move(rules));
     yaml::Node configuration = tree::mapping(line);
     tree::add(configuration, "message", tree::text(kRefusal, line));

@@ -57,13 +57,19 @@ void check_protocol(Reader& reader, const yaml::Node& node, std::string& protoco
   kCheck(reader, node, protocol);
 }
 
+// Older files have no version in the name of a contract.
+void complete_contract(Reader&, const yaml::Node&, std::string& contract) {
+  if (!contract.ends_with(".v1")) contract += ".v1";
+}
+
 /// The keys of `backend`, a server in place of a model here. `contracts` are the forms of a reply.
 constexpr std::array<Key, 5> backend_keys(const Key& protocol, std::string_view contracts) {
   return {
       protocol,
       text(FIELD_AS("model", ClassifierModel, server), "One of `global.model_catalog.external`.")
           .required(),
-      word(FIELD(ClassifierModel, contract), contracts, "Form of the replies."),
+      word(FIELD(ClassifierModel, contract), contracts, "Form of the replies.")
+          .then<complete_contract>(),
       integer(FIELD(ClassifierModel, deadline_ms), 1, 3'600'000,
               "Time limit of a call, in milliseconds. Default: that of the server."),
       anything(FIELD(ClassifierModel, circuit_breaker), "When to stop calling a failing server.")
@@ -94,9 +100,9 @@ void check_contract(Reader& reader, const yaml::Node& node, ClassifierModel& gua
   });
 }
 constexpr Section kGuardBackend{kGuardBackendKeys, checked<check_contract>};
-constexpr auto kClassBackendKeys = backend_keys(kClassProtocol, "label_distribution.v1");
+constexpr auto kClassBackendKeys = backend_keys(kClassProtocol, "label_distribution.v1 label_distribution");
 constexpr Section kClassBackend{kClassBackendKeys};
-constexpr auto kSpanBackendKeys = backend_keys(kClassProtocol, "token_spans.v1");
+constexpr auto kSpanBackendKeys = backend_keys(kClassProtocol, "token_spans.v1 token_spans");
 constexpr Section kSpanBackend{kSpanBackendKeys};
 
 // Older files have a variant, such as `http_classify`, in place of the mapping.
@@ -359,6 +365,8 @@ constexpr Section kMitigation{kMitigationKeys};
 
 constexpr Key kComplexityModuleKeys[] = {
     object(FIELD(ComplexityModule, prototype_scoring), kPrototypeScoring, kScoreFromExamples),
+    unread("backend", "A server that scores requests.",
+           "the examples of a signal decide; one without examples does not match"),
 };
 constexpr Section kComplexityModule{kComplexityModuleKeys};
 

@@ -350,6 +350,11 @@ struct RagPlugin {
   uint32_t cache_ttl_seconds = 0;
   double min_confidence_threshold = 0;
   RagBackend backend_config;
+  /// A model puts the documents into the order of their relevance.
+  struct Rerank {
+    uint32_t top_k = 0;  // documents that are kept; 0: all
+  };
+  std::optional<Rerank> rerank;
 };
 
 /// True if the router can search the plugin's backend.

@@ -479,8 +479,7 @@ constexpr Key kModelKeys[] = {
            "`timeout` of the listener and `reliability` hold"),
     string(FIELD(Model, catalog),
            "Name in the Semantic Router's catalogue, from which `provider_model_id` follows. A "
-           "card of this name describes the model.")
-        .then<check_catalog>(),
+           "card of this name describes the model."),
     removed("endpoints", "list the backends in backend_refs"),
     removed("preferred_endpoints", "list the backends in backend_refs"),
     removed("access_key", "name the key by api_key_env of a backend"),
@@ -519,8 +518,12 @@ void check_fallbacks(Reader& reader, const yaml::Node& models, const Providers& 
       }
       const yaml::Node& at = *models.items[i].find("reliability")->find("fallback_models");
       reader.at_key(fmt::format("models[{}].reliability.fallback_models", i), [&] {
-        reader.error(at.line, fmt::format("expected another model, found \"{}\" (known: {})", name,
-                                          join(others)));
+        reader.error(at.line,
+                     name == model.name
+                         ? fmt::format("expected another model, found the model itself, "
+                                       "\"{}\" (known: {})",
+                                       name, join(others))
+                         : fmt::format("unknown model \"{}\"{}", name, suggestion(name, others)));
       });
     }
   }
@@ -550,8 +553,8 @@ void check_default(Reader& reader, const yaml::Node& node, Providers& out) {
     }
     if (out.default_model.empty() || out.models.empty() || out.find(out.default_model) != nullptr)
       return;
-    reader.error(named->line,
-                 fmt::format("unknown model \"{}\" (known: {})", out.default_model, join(known)));
+    reader.error(named->line, fmt::format("unknown model \"{}\"{}", out.default_model,
+                                          suggestion(out.default_model, known)));
   });
 }
 

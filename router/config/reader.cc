@@ -72,6 +72,13 @@ bool was_to_protect(std::string_view section, std::string_view key) {
       [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
+// True for a section of the top of the file. Nobody means another program's key by these names.
+bool is_top_section(std::string_view key) {
+  constexpr std::array<std::string_view, 6> kSections{"listeners", "providers",   "routing",
+                                                      "global",    "entrypoints", "recipes"};
+  return std::ranges::find(kSections, key) != kSections.end();
+}
+
 std::string without_indices(std::string_view path) {
   std::string out;
   bool inside = false;
@@ -215,9 +222,18 @@ void Reader::settle(bool are_needed) {
 
 void Reader::unknown_key(const yaml::Entry& entry, std::span<const std::string_view> known) {
   unknown_.emplace_back(path_, &entry);
-  std::string text = fmt::format("unknown key \"{}\"{}", entry.key, suggestion(entry.key, known));
-  // A misspelt section, `decision` for `decisions`, would lose everything in it.
+  // A misspelt section, `decision` for `decisions`, would lose everything in it, and so would one
+  // of the top of the file that is indented too far. If only its first line is indented, the
+  // section is empty, and its keys stand beside it.
   const bool is_section = !entry.value.items.empty() || !entry.value.entries.empty();
+  if (entry.value.kind != yaml::Kind::kScalar && not_built_depth_ == 0 && !path_.empty() &&
+      is_top_section(entry.key)) {
+    return error(entry.line,
+                 fmt::format("unknown key \"{0}\"; `{0}:` stands at the top of the file, without "
+                             "spaces in front",
+                             entry.key));
+  }
+  std::string text = fmt::format("unknown key \"{}\"{}", entry.key, suggestion(entry.key, known));
   const std::string_view meant = nearest(entry.key, known);
   const bool is_slip =
       is_section && not_built_depth_ == 0 && !meant.empty() && edit_distance(entry.key, meant) == 1;

@@ -20,8 +20,9 @@ void check_auto_names(Reader& reader, const yaml::Node& node, const Config& conf
       if (config.providers.models[i].name != name) continue;
       const yaml::Node& model = node.find("providers")->find("models")->items[i];
       reader.at_key(fmt::format("providers.models[{}].name", i), [&] {
-        reader.error(model.find("name")->line,
-                     fmt::format("\"{}\" lets the router choose; expected another name", name));
+        reader.notice(
+            model.find("name")->line,
+            fmt::format("\"{}\" lets the router choose, so clients cannot name this model", name));
       });
     }
   }
@@ -223,6 +224,20 @@ void refuse_unserved_documents(Reader& reader, Config& config) {
   for (Recipe& recipe : config.recipes) refuse(recipe.routing);
 }
 
+void note_missing_reranker(Reader& reader, const Config& config) {
+  for (const Routing* routing : routings_of(config)) {
+    if (!reranker_of(config, *routing).empty()) continue;
+    for (const Decision& decision : routing->decisions) {
+      if (!decision.rag || !decision.rag->enabled || !decision.rag->rerank) continue;
+      reader.does_without(decision.line,
+                          "rerank of rag: no binding names the model of rag.reranker: " +
+                              std::string(decision.rag->on_failure == "block"
+                                              ? "requests that reach this decision are refused"
+                                              : "documents are in the order of their search"));
+    }
+  }
+}
+
 // The plan of a decision sees its modality only in conditions that are not under a NOT.
 bool may_want_text_and_image(const Rule& rule) {
   if (rule.op == Rule::Operator::kLeaf) return rule.type == "modality" && rule.name == "BOTH";
@@ -380,6 +395,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_recipes(reader, node, config);
   check_answers(reader, node, config);
   refuse_unserved_documents(reader, config);
+  note_missing_reranker(reader, config);
   check_direct_calls(reader, config);
   note_unrecorded_texts(reader, node, config);
   reader.settle(searches_qdrant(config));
@@ -437,6 +453,7 @@ constexpr Key kGlobalKeys[] = {
     object(same<Config>("stores"), kStores, "The data that is kept between requests."),
     object(same<Config>("integrations"), kIntegrations, "Tools and other services."),
     object(same<Config>("model_catalog"), kCatalog, "Models that classify requests."),
+    unread("billing", "Currency of the prices.", "`pricing.currency` of each model holds"),
     removed("modules", "use global.model_catalog.modules"),
     removed("models", "use global.model_catalog"),
     removed("runtime", "use global.router and global.services"),

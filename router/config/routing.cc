@@ -206,7 +206,7 @@ constexpr Key kRoutingKeys[] = {
           "Properties of models, for algorithms."),
     // Before signals, because a signal may have its model from here.
     map(FIELD(Routing, model_bindings), kBinding,
-        "Models of classifiers by task; every routing has the same model for a task."),
+        "Models by task. Every routing has the same model for a task, except `rag.reranker`."),
     object(same<Routing>("signals"), kSignals,
            "The facts about a request on which decisions depend."),
     object(FIELD(Routing, projections), kProjections, "Signals derived from others."),
@@ -293,17 +293,11 @@ bool leaves_to(const Rule& b, const Rule& a) {
 // True if `other` wins, or may win by its evidence, when both match. The order is that of
 // decision::Engine.
 bool can_outrank(const Decision& other, const Decision& guard, const Routing& routing) {
-  const int32_t tier = tier_of(guard);
-  if (tier_of(other) != tier) return tier_of(other) < tier;
-  if (tier == kNoTier) {
-    using Strategy = Routing::Strategy;
-    if (routing.strategy == Strategy::kPriority && other.priority != guard.priority)
-      return other.priority > guard.priority;
-    if (routing.strategy == Strategy::kFusion) return true;
-  }
-  const bool always_matches =
-      other.rules.op == Rule::Operator::kAnd && other.rules.conditions.empty();
-  return !always_matches;  // a rule without conditions has the confidence 0
+  if (other.tier != guard.tier) return other.tier < guard.tier;
+  if (always_matches(other)) return false;
+  if (routing.strategy == Routing::Strategy::kPriority && other.priority != guard.priority)
+    return other.priority > guard.priority;
+  return true;
 }
 
 size_t size_of(const Rule& rule) {
@@ -328,19 +322,18 @@ std::string_view verb_of(const Decision& guard) {
 
 std::string outranked(const Decision& guard, std::span<const Decision* const> above,
                       const Routing& routing) {
-  const bool is_tiered = guard.tier > 0 || std::ranges::any_of(above, [](const Decision* other) {
-                           return other->tier > 0;
-                         });
-  const bool priority_helps = routing.strategy == Routing::Strategy::kPriority && !is_tiered;
+  const bool priority_helps =
+      routing.strategy == Routing::Strategy::kPriority &&
+      std::ranges::all_of(above, [&](const Decision* other) { return other->tier == guard.tier; });
   const std::string others = above.size() == 1
                                  ? "\", because that decision"
                                  : fmt::format("\" or {}, because each of them",
                                                counted(above.size() - 1, "other decision"));
   return fmt::format(
-      "the guard \"{}\" does not {} a request that also matches \"{}{} can rank above it; give "
-      "the guard {}",
+      "the guard \"{}\" does not {} a request that also matches \"{}{} can rank above it; give {}",
       guard.name, verb_of(guard), above.front()->name, others,
-      priority_helps ? "the highest priority" : "a lower tier than that of every other decision");
+      priority_helps ? "the guard the highest priority"
+                     : "every other decision a higher tier than the guard's");
 }
 
 // A guard that loses to another decision refuses nothing, and no reply shows that.
@@ -375,21 +368,41 @@ bool reads_signal(const Rule& rule, std::string_view type, std::string_view name
                              [&](const Rule& each) { return reads_signal(each, type, name); });
 }
 
-// The same file leads to other decisions in the Semantic Router. Guards may have a tier of their
-// own, because no other decision should rank above them.
-void note_mixed_tiers(Reader& reader, const Routing& routing) {
+// The first decision without conditions: the one of the lowest tier, and there of the highest
+// priority.
+const Decision* default_of(const Routing& routing) {
+  const Decision* out = nullptr;
+  for (const Decision& each : routing.decisions) {
+    if (!always_matches(each)) continue;
+    if (out == nullptr || each.tier < out->tier ||
+        (each.tier == out->tier && each.priority > out->priority))
+      out = &each;
+  }
+  return out;
+}
+
+// Reports a decision without conditions that hides others, and one whose priority has no effect.
+void note_default(Reader& reader, const Routing& routing) {
+  const Decision* const last = default_of(routing);
+  if (last == nullptr) return;
   const auto& all = routing.decisions;
-  const auto untiered = std::ranges::find_if(
-      all, [&](const Decision& each) { return each.tier <= 0 && !is_guard(each); });
-  const bool is_mixed = std::ranges::any_of(all, [&](const Decision& each) {
-    return each.tier > 0 && !each.fast_response && !is_guard(each);
+  const auto hidden = std::ranges::find_if(all, [&](const Decision& other) {
+    return other.tier > last->tier && !binds_named_models(other);
   });
-  if (untiered == all.end() || !is_mixed) return;
-  reader.at_key(fmt::format("decisions[{}]", untiered - all.begin()), [&] {
-    reader.does_without(
-        untiered->line,
-        "without a tier it ranks below the decisions that have one; in the Semantic "
-        "Router it ranks above them");
+  const bool is_idle = routing.strategy == Routing::Strategy::kPriority &&
+                       std::ranges::any_of(all, [&](const Decision& other) {
+                         return other.tier == last->tier && other.priority < last->priority &&
+                                !always_matches(other);
+                       });
+  reader.at_key(fmt::format("decisions[{}]", last - all.data()), [&] {
+    if (hidden != all.end())
+      reader.notice(last->line, fmt::format("\"{}\" never wins, because this decision has no "
+                                            "conditions and a lower tier",
+                                            hidden->name));
+    if (is_idle)
+      reader.notice(last->line,
+                    "without conditions it ranks below the other decisions of its tier, in spite "
+                    "of its priority");
   });
 }
 
@@ -470,8 +483,8 @@ void note_guards_without_model(Reader& reader, const Routing& routing, std::stri
 
 }  // namespace
 
-int32_t tier_of(const Decision& decision) {
-  return decision.tier > 0 ? decision.tier : kNoTier;
+bool always_matches(const Decision& decision) {
+  return decision.rules.op == Rule::Operator::kAnd && decision.rules.conditions.empty();
 }
 
 bool is_unbuilt_signal(std::string_view type) {
@@ -496,7 +509,7 @@ void read_routing(Reader& reader, const yaml::Node& node, Routing& out) {
   read_section(reader, node, kRouting, &out);
   reader.routing = nullptr;
   apply_data_policy(reader, node, out);
-  note_mixed_tiers(reader, out);
+  note_default(reader, out);
   refuse_unbuilt_guards(reader, out);
   note_outranked_guards(reader, out);
   const Modules& modules = reader.config.modules;

@@ -123,7 +123,7 @@ struct Decision : Plugins {
   std::string name;
   std::string description;
   int32_t priority = 0;
-  int32_t tier = 0;  // 0: none
+  int32_t tier = 0;
   std::string output_contract;
   std::optional<OutputContract> output_contract_spec;
   Rule rules;  // default: an empty AND, which always matches, with confidence 0
@@ -147,9 +147,8 @@ const Emit::Retention* retention_of(const Decision& decision);
 /// signals are unavailable.
 bool is_unbuilt_signal(std::string_view type);
 
-/// Ranks below every tier.
-inline constexpr int32_t kNoTier = INT32_MAX;
-int32_t tier_of(const Decision& decision);
+/// True if the decision has no conditions.
+bool always_matches(const Decision& decision);
 
 /// True for the types of signals by which guards judge requests: jailbreak, safety and pii.
 bool is_guard_signal(std::string_view type);
@@ -229,6 +228,7 @@ struct Routing {
   std::optional<double> override_confidence;
   std::vector<ModelCard> model_cards;
   std::map<std::string, ModelBinding> model_bindings;  // by task
+  std::string reranker;  // model directory of its own; "": that of the file
 
   // Signals, by their keys in the file.
   std::vector<KeywordSignal> keywords;

@@ -34,7 +34,6 @@ const KnownProvider* find_provider_at(std::string_view address);
 /// the Semantic Router's catalogue. Reports a name that is not known. The reader is at the model.
 std::string name_in_catalog(Reader& reader, const yaml::Node& node, const Model& model);
 /// Refuses a name of the catalogue that is not a model.
-void check_catalog(Reader& reader, const yaml::Node& node, std::string& catalog);
 
 // endpoint.cc
 /// Checks the values that become fields of a request's header, or a part of its first line. The

@@ -320,6 +320,7 @@ struct Authz {
   struct Identity {
     std::string user_id_header = "x-authz-user-id";
     std::string user_groups_header = "x-authz-user-groups";
+    std::string ingress = "header-injection";
   };
   struct Provider {
     std::string type;

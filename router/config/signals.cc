@@ -351,6 +351,8 @@ constexpr Key kClassifierKeys[] = {
     text(FIELD(ClassifierSignal, model),
          "One of `global.model_catalog.external`, for types `llm` and `sequence_classifier`."),
     string(FIELD(ClassifierSignal, instructions), "How to choose a label, for type `llm`."),
+    unread("disable_rationale", "The model gives no reason, for type `llm`.",
+           "the model is requested to give a label alone"),
     texts(FIELD(ClassifierSignal, labels),
           "Classes. Default: all classes of the model; for a model on a server, those of "
           "conditions."),

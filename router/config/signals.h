@@ -46,17 +46,27 @@ struct PrototypeScoring {
 };
 
 /// The deployment of a model, and its use. apply_bindings() moves it to the task's own settings.
+/// The file of a classifier with independent labels that has the threshold of each.
+struct OperatingPoint {
+  std::string path = "operating_point.json";  // in the model directory, unless it is absolute
+  std::string sha256;                         // "": any file
+
+  bool operator==(const OperatingPoint&) const = default;
+};
+
 struct ModelBinding {
   std::string deployment;
   std::string contract;  // form of the results
   std::string adapter;   // protocol of a server
   std::string head;
   std::string mapping_path;  // file of the classes by number
+  std::optional<OperatingPoint> operating_point;
   uint32_t line = 0;
 
   bool operator==(const ModelBinding& other) const {
     return deployment == other.deployment && contract == other.contract &&
-           adapter == other.adapter && head == other.head && mapping_path == other.mapping_path;
+           adapter == other.adapter && head == other.head && mapping_path == other.mapping_path &&
+           operating_point == other.operating_point;
   }
 };
 
@@ -315,6 +325,8 @@ struct ClassifierSignal {
   std::string instructions;
   std::vector<std::string> labels;
   uint32_t line = 0;  // of model_path
+  /// Set if the labels are independent: each matches from its own threshold up.
+  std::optional<OperatingPoint> operating_point;
 };
 
 }  // namespace signalbox::config

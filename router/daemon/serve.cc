@@ -44,6 +44,7 @@
 #include "router/http/thread_pool.h"
 #include "router/kubernetes/controller.h"
 #include "router/memory_api/memory_routes.h"
+#include "router/own_routes/missing_paths.h"
 #include "router/own_routes/models.h"
 #include "router/own_routes/responses.h"
 #include "router/serving/reloader.h"
@@ -257,9 +258,9 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   // A balancer that checks the health has no key.
   state->handler = access::refuse_pages(
       access::Origins(state->config().http.allowed_origins), error_body(), audit,
-      http::in_front(
-          health, access::gate(*state->clients, gates, false,
-                               http::make_routes(std::move(routes), access::client_error_body))));
+      http::in_front(health, access::gate(*state->clients, gates, false,
+                                          http::make_routes(std::move(routes),
+                                                            own_routes::missing_path_body))));
   return state;
 }
 

@@ -75,6 +75,11 @@ void MessagesReplies::open_message(json::Writer& out, const ChatPiece& piece) co
   out.member("type", "message").member("role", "assistant").member("model", piece.model);
 }
 
+bool is_object(std::string_view json) {
+  const auto parsed = json::Document::parse(std::string(json));
+  return parsed && parsed->root().is_object();
+}
+
 Result<void> write_call(const ChatPiece::Call& call, size_t index, json::Writer& out) {
   const std::string path = fmt::format("choices[0].message.tool_calls[{}].function", index);
   if (call.name.empty()) return fail(Code::kUpstream, "the reply: {}.name: missing", path);
@@ -101,8 +106,11 @@ Result<std::string> MessagesReplies::whole(std::string body) {
   for (const std::string_view text : {piece.text, piece.refusal}) {
     if (!text.empty()) out.begin_object().member("type", "text").member("text", text).end_object();
   }
-  for (size_t i = 0; i < piece.calls.size(); ++i)
+  for (size_t i = 0; i < piece.calls.size(); ++i) {
+    const bool may_be_cut = piece.finish_reason == "length" && i + 1 == piece.calls.size();
+    if (may_be_cut && !is_object(piece.calls[i].arguments)) break;  // nobody can run it
     SIGNALBOX_TRY_VOID(write_call(piece.calls[i], i, out));
+  }
   out.end_array();
   const std::string_view reason =
       stop_reason(piece.finish_reason, !piece.calls.empty(), !piece.stop_sequence.empty());
@@ -150,6 +158,7 @@ void MessagesReplies::delta(std::string_view type, std::string_view key, std::st
 
 Result<void> MessagesReplies::call(const ChatPiece::Call& call, std::string& out) {
   if (block_ != Block::kCall || call.index != call_) {
+    if (call.index <= call_ && call.arguments.empty()) return {};  // it adds nothing
     if (call.index <= call_) return fail(Code::kUpstream, "the reply: tool calls are interleaved");
     if (call.name.empty())
       return fail(Code::kUpstream, "the reply: tool_calls[{}]: starts without a name", call.index);
@@ -194,13 +203,22 @@ Result<void> MessagesReplies::end(std::string& out) {
   return {};
 }
 
+// Agents shorten a conversation that is refused with these words.
+std::string message_for_agents(Refused refused) {
+  constexpr std::string_view kTooLong = "prompt is too long";
+  const bool adds = refused.is_too_long() && refused.message.find(kTooLong) == std::string::npos;
+  return adds ? fmt::format("{}: {}", kTooLong, refused.message) : std::move(refused.message);
+}
+
 std::string MessagesReplies::refusal(int status, std::string_view body) const {
-  return messages_error(status, read_refusal(status, body).message);
+  return messages_error(status, message_for_agents(read_refusal(status, body)));
 }
 
 std::string MessagesReplies::broken(std::string_view error_body) {
+  Refused refused = read_refusal(500, error_body);
+  const int status = refused.status;
   std::string out;
-  append_event(out, "error", messages_error(500, read_refusal(500, error_body).message));
+  append_event(out, "error", messages_error(status, message_for_agents(std::move(refused))));
   return out;
 }
 

@@ -2,7 +2,7 @@
 // Numbers the tool calls of a stream in the order in which they begin. The index alone does not
 // identify a call, because Ollama and NVIDIA Dynamo have had versions that give all parallel calls
 // the index 0. Neither does the id: older versions of vLLM give each piece of a call that the
-// client requires by name a new one.
+// client requires by name a new one, also the empty piece that comes with the finish reason.
 
 #include <cstdint>
 #include <string>
@@ -15,11 +15,13 @@ class CallNumbers {
  public:
   /// The number of the call that a piece belongs to. A piece begins a call if its index is new, or
   /// if it has a name and another id than the last call with its index, which has another name or
-  /// is complete.
-  size_t of(int64_t index, std::string_view id, std::string_view name, std::string_view arguments) {
+  /// is complete. `is_last`: the chunk has a finish reason.
+  size_t of(int64_t index, std::string_view id, std::string_view name, std::string_view arguments,
+            bool is_last = false) {
     size_t at = begun_.size();
     while (at > 0 && begun_[at - 1].index != index) --at;
-    if (at == 0 || begun_[at - 1].ends_before(id, name)) {
+    const bool is_empty_end = is_last && arguments.empty();
+    if (at == 0 || begun_[at - 1].ends_before(id, name, is_empty_end)) {
       begun_.push_back({index, std::string(id), std::string(name)});
       at = begun_.size();
     }
@@ -34,9 +36,10 @@ class CallNumbers {
     int64_t depth = 0;  // of open objects and lists in the arguments
     bool in_text = false, is_escaped = false, is_begun = false;
 
-    bool ends_before(std::string_view next_id, std::string_view next_name) const {
+    bool ends_before(std::string_view next_id, std::string_view next_name,
+                     bool is_empty_end) const {
       if (id.empty() || next_id.empty() || next_name.empty() || next_id == id) return false;
-      return next_name != name || (is_begun && depth == 0 && !in_text);
+      return next_name != name || (is_begun && depth == 0 && !in_text && !is_empty_end);
     }
 
     void add(std::string_view arguments) {

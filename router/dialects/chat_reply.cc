@@ -4,6 +4,10 @@
 #include "router/dialects/chat_reply.h"
 
 #include <algorithm>
+#include <array>
+
+#include "base/ascii.h"
+#include "base/json_writer.h"
 
 namespace signalbox::dialects {
 namespace {
@@ -11,6 +15,8 @@ namespace {
 using json::Value;
 
 constexpr size_t kCallsMax = 1024;
+/// OpenAI's code for a request that is longer than the model can read.
+constexpr std::string_view kTooLong = "context_length_exceeded";
 
 Result<std::string_view> text_of(const Value& object, std::string_view key, std::string_view path) {
   const auto value = object.find(key);
@@ -66,21 +72,89 @@ Result<void> read_calls(const Value& message, bool whole, std::string_view path,
       return fail(Code::kUpstream, "the reply: {}.index: expected a non-negative integer", at);
     SIGNALBOX_TRY(read.id, text_of(call, "id", at));
     SIGNALBOX_TRY(read.name, text_of(*function, "name", at + ".function"));
-    SIGNALBOX_TRY(read.arguments, text_of(*function, "arguments", at + ".function"));
+    const auto arguments = function->find("arguments");
+    if (arguments && arguments->is_object()) {
+      read.arguments = arguments->raw();  // some servers send the object itself
+    } else {
+      SIGNALBOX_TRY(read.arguments, text_of(*function, "arguments", at + ".function"));
+    }
     out.calls.push_back(read);
   }
   return {};
 }
 
+/// Adds the texts of a list of parts. Thoughts of Mistral's models are lists within one.
+void join_texts(const Value& parts, std::string_view type, std::string& out) {
+  for (const Value& part : parts.items()) {
+    if (label_of(part, "type") != type) continue;
+    const auto text = part.find(type);
+    if (text && text->is_array()) join_texts(*text, "text", out);
+    if (text && text->is_string()) out += text->text();
+  }
+}
+
+Result<void> read_content(const Value& message, std::string_view path, ChatPiece& out) {
+  const auto content = message.find("content");
+  if (!content || !content->is_array()) {
+    SIGNALBOX_TRY(out.text, text_of(message, "content", path));
+    return {};
+  }
+  for (auto [type, view] : {std::pair{"text", &out.text}, std::pair{"thinking", &out.reasoning}}) {
+    join_texts(*content, type, out.joined.emplace_front());
+    *view = out.joined.front();
+  }
+  return {};
+}
+
 Result<void> read_message(const Value& message, bool whole, std::string_view path, ChatPiece& out) {
-  SIGNALBOX_TRY(out.text, text_of(message, "content", path));
+  SIGNALBOX_TRY_VOID(read_content(message, path, out));
   SIGNALBOX_TRY(out.refusal, text_of(message, "refusal", path));
-  SIGNALBOX_TRY(out.reasoning, text_of(message, "reasoning_content", path));
+  if (out.reasoning.empty()) {
+    SIGNALBOX_TRY(out.reasoning, text_of(message, "reasoning_content", path));
+  }
   if (out.reasoning.empty()) out.reasoning = label_of(message, "reasoning");
   if (message.find("function_call") && !message.find("function_call")->is_null())
     return fail(Code::kUpstream,
                 "the reply: {}.function_call: this older form of calls is not supported", path);
   return read_calls(message, whole, path, out);
+}
+
+// Google's servers send an error as the only element of a list.
+Value first_of(const Value& value) {
+  if (!value.is_array()) return value;
+  const json::Items items = value.items();
+  const auto first = items.begin();
+  return first != items.end() ? *first : value;
+}
+
+/// True for a text that a person has written, and not a page.
+bool is_message(std::string_view body) {
+  constexpr size_t kBytesMax = 1000;
+  body = ascii::trimmed(body);
+  return !body.empty() && body.size() <= kBytesMax && body.front() != '<' &&
+         std::ranges::none_of(body,
+                              [](char c) { return c >= 0 && c < ' ' && !ascii::is_space(c); });
+}
+
+/// FastAPI lists the members of a request that it refuses, and Mistral nests such a list.
+std::string message_of(const Value& error) {
+  if (error.is_string()) return std::string(error.text());
+  if (error.is_array()) {
+    const Value first = first_of(error);
+    return first.is_array() ? std::string() : message_of(first);
+  }
+  for (const std::string_view key : {"message", "Message", "detail", "msg"}) {
+    const auto found = error.find(key);
+    if (!found || found->is_null()) continue;
+    std::string out = message_of(*found);
+    const auto place = error.find("loc");
+    if (out.empty() || !place) return out;
+    std::string path;
+    for (const Value& part : place->items())
+      path.append(path.empty() ? "" : ".").append(part.is_string() ? part.text() : part.raw());
+    return fmt::format("{}: {}", path, out);
+  }
+  return {};
 }
 
 }  // namespace
@@ -95,6 +169,7 @@ Result<ChatPiece> read_chat(const Value& root, std::string_view member) {
   const bool whole = member == "message";
   const auto choices = root.find("choices");
   if (!choices || !choices->is_array()) {
+    SIGNALBOX_TRY_VOID(refuse_error(root));
     if (!whole && (!choices || choices->is_null())) return out;
     return fail(Code::kUpstream, "the reply: choices: expected an array");
   }
@@ -123,19 +198,64 @@ Result<json::Document> parse_chat(std::string body) {
   return parsed;
 }
 
+bool Refused::is_too_long() const {
+  constexpr auto kPhrases = std::to_array<std::string_view>(
+      {"context length", "context window", "context size", "prompt is too long",
+       "maximum prompt length", "reduce the length of the messages",
+       "exceeds the maximum number of tokens", "`inputs` tokens"});
+  if (code == kTooLong) return true;
+  const std::string lower = ascii::lower_case(message);
+  const bool is_about_reply = lower.find("is too large") != std::string::npos;  // its max_tokens
+  return status < 500 && status != 429 && !is_about_reply &&
+         std::ranges::any_of(kPhrases, [&](std::string_view phrase) {
+           return lower.find(phrase) != std::string::npos;
+         });
+}
+
 Refused read_refusal(int status, std::string_view body) {
-  Refused out{fmt::format("the model's server answered with HTTP {}", status), {}};
+  Refused out{status, fmt::format("the model's server answered with HTTP {}", status)};
   const auto parsed = json::Document::parse(std::string(body));
-  if (!parsed) return out;
-  const Value root = parsed->root();
-  std::optional<Value> error = root.find("error");
-  if (error && error->is_string()) out.message = error->text();
-  if (!error || !error->is_object()) error = root;
-  for (const std::string_view key : {"detail", "message"}) {
-    if (const auto text = error->find(key); text && text->is_string()) out.message = text->text();
+  if (!parsed) {
+    if (is_message(body)) out.message = ascii::trimmed(body);
+    return out;
   }
-  out.code = label_of(*error, "code");
+  const Value root = first_of(parsed->root());
+  std::optional<Value> error = root.find("error");
+  if (!error) error = root.find("errors");
+  if (error) error = first_of(*error);
+  const bool has_error = error && (error->is_object() || error->is_string());
+  const Value found = has_error ? *error : root;
+  if (std::string message = message_of(found); !message.empty()) out.message = std::move(message);
+  out.code = label_of(found, "code");
+  const auto number = found.find("code");
+  const int64_t code = number ? number->integer().value_or(0) : 0;
+  if (code >= 400 && code < 600) out.status = static_cast<int>(code);
   return out;
+}
+
+std::string openai_error(int status, std::string_view body) {
+  const auto parsed = json::Document::parse(std::string(body));
+  const auto error = parsed ? parsed->root().find("error") : std::nullopt;
+  if (error && error->is_object() && !label_of(*error, "message").empty() &&
+      label_of(parsed->root(), "type") != "error")
+    return std::string(body);
+  const Refused refused = read_refusal(status, body);
+  json::Writer out;
+  out.begin_object().key("error").begin_object().member("message", refused.message);
+  out.member("type", status == 429   ? "rate_limit_error"
+                     : status >= 500 ? "server_error"
+                                     : "invalid_request_error");
+  out.key("param").null().key("code");
+  const std::string_view code = refused.is_too_long() ? kTooLong : std::string_view(refused.code);
+  code.empty() ? out.null() : out.string(code);
+  return out.end_object().end_object().take();
+}
+
+Result<void> refuse_error(const Value& root) {
+  const auto error = root.find("error");
+  if (!error || error->is_null()) return {};
+  return fail(Code::kUpstream, "the server answered with an error: {}",
+              json::quote_briefly(message_of(*error)));
 }
 
 Result<void> ChatStream::push(std::string_view bytes, std::string& out) {
@@ -155,9 +275,11 @@ Result<void> ChatStream::conclude(std::string& out) {
   return end(out);
 }
 
-Result<void> ChatStream::number(std::vector<ChatPiece::Call>& calls) {
-  for (ChatPiece::Call& call : calls) {
-    call.index = static_cast<int64_t>(numbers_.of(call.index, call.id, call.name, call.arguments));
+Result<void> ChatStream::number(ChatPiece& piece) {
+  const bool is_last = !piece.finish_reason.empty();
+  for (ChatPiece::Call& call : piece.calls) {
+    call.index =
+        static_cast<int64_t>(numbers_.of(call.index, call.id, call.name, call.arguments, is_last));
     if (call.index >= static_cast<int64_t>(kCallsMax))
       return fail(Code::kUpstream, "the reply: more than {} calls", kCallsMax);
   }
@@ -165,18 +287,20 @@ Result<void> ChatStream::number(std::vector<ChatPiece::Call>& calls) {
 }
 
 Result<void> ChatStream::event(std::string_view data, std::string& out) {
-  if (done_) return {};
+  data = ascii::trimmed(data);
+  if (done_ || data.empty()) return {};
   if (data == "[DONE]") return conclude(out);
   const auto parsed = json::Document::parse(std::string(data));
   if (!parsed) return fail(Code::kUpstream, "an event of the reply is not valid JSON");
   const Value root = parsed->root();
-  if (const auto error = root.find("error"); error && !error->is_null()) {
+  const auto error = root.find("error");
+  if ((error && !error->is_null()) || label_of(root, "object") == "error") {
     done_ = true;
     out += broken(data);
     return {};
   }
   SIGNALBOX_TRY(ChatPiece piece, read_chat(root, "delta"));
-  SIGNALBOX_TRY_VOID(number(piece.calls));
+  SIGNALBOX_TRY_VOID(number(piece));
   has_reason_ = has_reason_ || !piece.finish_reason.empty();
   return piece.is_blank() ? Result<void>{} : chunk(piece, out);
 }

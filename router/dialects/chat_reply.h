@@ -2,7 +2,9 @@
 // Reads the part of a chat completion, whole or in chunks, that other APIs can express: its first
 // choice.
 
+#include <forward_list>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,7 +24,7 @@ struct ChatUsage {
   int64_t reasoning = 0;  // part of `completion`
 };
 
-/// The content of a reply or a chunk. Views refer to its document; "" means absent.
+/// The content of a reply or a chunk. Views refer to its document or to `joined`; "" means absent.
 struct ChatPiece {
   struct Call {
     int64_t index = 0;  // its number in the reply; from read_chat() of a chunk, the server's index
@@ -35,6 +37,8 @@ struct ChatPiece {
   std::string_view finish_reason;
   std::string_view stop_sequence;  // the matched stop sequence, if the server reports it
   std::optional<ChatUsage> usage;
+  /// Texts that the reply has in parts. Views refer to them, so they do not move.
+  std::forward_list<std::string> joined;
 
   /// True for a chunk about the request alone: Azure reports first what its filter found in the
   /// prompt.
@@ -51,12 +55,24 @@ Result<ChatPiece> read_chat(const json::Value& root, std::string_view member);
 /// Parses a whole reply. kUpstream also if it is not JSON.
 Result<json::Document> parse_chat(std::string body);
 
-/// The error text of a body, from `error`, `message` or `detail`; otherwise one with the status.
+/// An error of a server. Servers have many forms of one, and some answer with a plain text.
 struct Refused {
+  int status = 500;
   std::string message;
-  std::string code;  // "": none
+  std::string code = {};  // "": none
+
+  /// True if the request is longer than the model can read. Agents shorten it if they learn that.
+  bool is_too_long() const;
 };
+/// The message names the status if the body has none. A status in the body, which errors within a
+/// stream have, replaces `status`.
 Refused read_refusal(int status, std::string_view body);
+
+/// The error in OpenAI's form. A body that has this form stays as it is.
+std::string openai_error(int status, std::string_view body);
+
+/// kUpstream if a reply with status 200 is an error.
+Result<void> refuse_error(const json::Value& root);
 
 /// Reads the chunks of a chat completion event by event. A server's error inside the stream is
 /// translated by broken(), and nothing follows it.
@@ -72,7 +88,7 @@ class ChatStream : public ReplyTranslator {
 
  private:
   Result<void> event(std::string_view data, std::string& out);
-  Result<void> number(std::vector<ChatPiece::Call>& calls);
+  Result<void> number(ChatPiece& piece);
   Result<void> conclude(std::string& out);
 
   EventReader reader_;

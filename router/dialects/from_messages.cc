@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/json_writer.h"
 #include "router/dialects/anthropic_server.h"
 #include "router/dialects/chat_reply.h"
@@ -67,12 +68,6 @@ void write_chat_usage(json::Writer& out, const ChatUsage& usage) {
   out.end_object().end_object();
 }
 
-/// The router's own errors have the same types.
-std::string_view openai_error_type(int status) {
-  if (status == 429) return "rate_limit_error";
-  return status >= 500 ? "server_error" : "invalid_request_error";
-}
-
 class FromMessages final : public ReplyTranslator {
  public:
   FromMessages(bool usage, int64_t now) : with_usage_(usage), now_(now) {}
@@ -116,6 +111,7 @@ Result<std::string> FromMessages::whole(std::string body) {
   SIGNALBOX_TRY(const json::Document document, parse_chat(std::move(body)));
   const Value root = document.root();
   const auto content = root.find("content");
+  SIGNALBOX_TRY_VOID(refuse_error(root));
   if (!content || !content->is_array())
     return fail(Code::kUpstream, "the reply: content: expected an array");
   id_ = label(root, "id");
@@ -163,11 +159,7 @@ Result<std::string> FromMessages::whole(std::string body) {
 }
 
 std::string FromMessages::refusal(int status, std::string_view body) const {
-  const Refused refused = read_refusal(status, body);
-  json::Writer out;
-  out.begin_object().key("error").begin_object().member("message", refused.message);
-  out.member("type", openai_error_type(status));
-  return out.key("param").null().key("code").null().end_object().end_object().take();
+  return openai_error(status, body);
 }
 
 Result<void> FromMessages::push(std::string_view bytes, std::string& out) {
@@ -265,7 +257,8 @@ void FromMessages::end(std::string& out) {
 }
 
 Result<void> FromMessages::event(std::string_view data, std::string& out) {
-  if (done_) return {};
+  data = ascii::trimmed(data);
+  if (done_ || data.empty()) return {};
   SIGNALBOX_TRY(const json::Document document, parse_chat(std::string(data)));
   const Value root = document.root();
   const std::string_view type = label(root, "type");

@@ -19,6 +19,13 @@ constexpr auto kProviderItems = std::to_array<std::string_view>(
      "mcp_list_tools", "mcp_call", "mcp_approval_request", "mcp_approval_response",
      "tool_search_call", "tool_search_output"});
 
+// Items of tools that the provider defines and the client runs.
+constexpr auto kClientCalls =
+    std::to_array<std::string_view>({"local_shell_call", "shell_call", "apply_patch_call"});
+constexpr auto kClientOutputs = std::to_array<std::string_view>(
+    {"local_shell_call_output", "shell_call_output", "apply_patch_call_output"});
+constexpr std::string_view kCallEnd = "_call";
+
 // A chat completion may have as many messages.
 constexpr size_t kItemsMax = size_t{1} << 16;
 
@@ -201,6 +208,31 @@ Result<void> ResponsesInput::add_output(const Value& item, const std::string& pa
   return {};
 }
 
+/// A call of a tool that the provider defines and the client runs, such as a shell. The model reads
+/// it as a call of a function with the tool's name.
+Result<void> ResponsesInput::add_client_call(const Value& item, std::string_view type,
+                                             const std::string& path) {
+  flush_media();
+  SIGNALBOX_TRY(const std::string_view call, text_member(item, "call_id", path));
+  auto action = given(item, "action");
+  if (!action) action = given(item, "operation");
+  messages_.begin("assistant");
+  messages_.add_call(call, type.substr(0, type.size() - kCallEnd.size()),
+                     action ? action->raw() : std::string_view("{}"));
+  return {};
+}
+
+Result<void> ResponsesInput::add_client_output(const Value& item, const std::string& path) {
+  SIGNALBOX_TRY(const std::string_view call, text_member(item, "call_id", path));
+  auto output = given(item, "output");
+  if (!output) output = given(item, "status");
+  const bool is_text = output && output->is_string();
+  messages_.add_result(call, is_text  ? std::string(output->raw())
+                             : output ? json::quote(output->raw())
+                                      : std::string(R"("")"));
+  return {};
+}
+
 /// No message of the user followed the results of tools.
 void ResponsesInput::flush_media() {
   if (media_.empty()) return;
@@ -272,6 +304,8 @@ Result<void> ResponsesInput::add_by_type(const Value& item, std::string_view typ
   if (type == "custom_tool_call") return add_call(item, path, true);
   if (type == "function_call_output" || type == "custom_tool_call_output")
     return add_output(item, path);
+  if (holds(kClientCalls, type)) return add_client_call(item, type, path);
+  if (holds(kClientOutputs, type)) return add_client_output(item, path);
   if (type == "reasoning") return add_reasoning(item, path);
   if (holds(kProviderItems, type)) {
     losses_.drop(fmt::format("input.{}", type), item);

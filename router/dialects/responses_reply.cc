@@ -97,7 +97,9 @@ class ResponsesReplies final : public ChatStream {
   }
 
   Result<std::string> whole(std::string body) override;
-  std::string refusal(int, std::string_view body) const override { return std::string(body); }
+  std::string refusal(int status, std::string_view body) const override {
+    return openai_error(status, body);
+  }
   std::string broken(std::string_view error_body) override;
   size_t memory_bytes() const override;
   void keep_nothing() override;
@@ -311,6 +313,7 @@ void ResponsesReplies::add_text(std::string_view text, std::string_view type, st
 
 Result<void> ResponsesReplies::call(const ChatPiece::Call& call, std::string& out) {
   if (!item_.is_call() || call.index != call_) {
+    if (call.index <= call_ && call.arguments.empty()) return {};  // it adds nothing
     if (call.index <= call_) return fail(Code::kUpstream, "the reply: tool calls are interleaved");
     if (call.name.empty())
       return fail(Code::kUpstream, "the reply: tool_calls[{}]: starts without a name", call.index);

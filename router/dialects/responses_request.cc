@@ -327,10 +327,11 @@ Result<ParsedResponses> ResponsesReader::read(const Value& root) {
       out.messages = **std::move(found);
     }
   }
-  const auto input = root.find("input");
-  if (!input) return wrong("input", "missing");
+  const auto input = given(root, "input");
+  const bool has_prompt = given(root, "prompt") || given(root, "conversation");
+  if (!input && previous.empty() && !has_prompt) return wrong("input", "missing");
   if (!out.store) input_.list_nothing();
-  SIGNALBOX_TRY_VOID(input_.add_input(*input));
+  if (input) SIGNALBOX_TRY_VOID(input_.add_input(*input));
   const size_t before = out.messages.empty() ? 0 : out.messages.size() + 1;
   if (out.messages.empty()) {
     out.messages = input_.take();

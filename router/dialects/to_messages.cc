@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "router/dialects/anthropic_server.h"
 #include "router/dialects/chat_messages.h"
 
@@ -43,9 +44,11 @@ Error no_place(std::string_view path) {
                       path)};
 }
 
-/// True if a value has no effect: null, false, zero, or a single choice.
+/// True if a value has no effect: null, false, zero, a single choice, or text as the only kind of
+/// output.
 bool has_no_effect(std::string_view key, const Value& value) {
   if (value.is_null() || (value.is_bool() && !value.boolean())) return true;
+  if (key == "modalities") return value.raw() == R"(["text"])";
   if (!value.is_number()) return false;
   const double number = value.number().value_or(1);
   return number == 0 || (key == "n" && number == 1);
@@ -87,9 +90,10 @@ class Writer {
   void turn_to(std::string_view role);
 
   Result<void> write_tokens(const Value& root);
-  Result<void> write_stop(const Value& root);
+  void write_stop(const Value& root);
   Result<void> write_tools(const Value& root);
   Result<void> write_tool_choice(const Value& root);
+  void write_temperature(const Value& temperature);
   Result<void> write_output(const Value& root);
   Result<void> write_rest(const Value& root);
 
@@ -265,18 +269,53 @@ Result<void> Writer::write_tokens(const Value& root) {
   return {};
 }
 
-Result<void> Writer::write_stop(const Value& root) {
+// The API rejects sequences of white space.
+void Writer::write_stop(const Value& root) {
   const auto stop = given(root, "stop");
-  if (!stop) return {};
-  out_.key("stop_sequences");
-  stop->is_string() ? out_.begin_array().raw(stop->raw()).end_array() : out_.raw(stop->raw());
-  return {};
+  if (!stop) return;
+  json::Writer out;
+  out.begin_array();
+  const auto add = [&](const Value& sequence) {
+    const bool is_blank = sequence.is_string() && ascii::trimmed(sequence.text()).empty();
+    is_blank ? losses_.drop("stop") : static_cast<void>(out.raw(sequence.raw()));
+  };
+  if (stop->is_string()) add(*stop);
+  for (const Value& sequence : stop->items()) add(sequence);
+  out_.key("stop_sequences").raw(out.end_array().take());
+}
+
+// The API's highest temperature is 1.
+void Writer::write_temperature(const Value& temperature) {
+  const bool is_over = temperature.number().value_or(0) > 1;
+  if (is_over) losses_.drop("temperature");
+  out_.key("temperature").raw(is_over ? std::string_view("1") : temperature.raw());
+}
+
+/// `tool_choice` with a list of functions: only these are offered.
+std::optional<Value> allowed_tools(const Value& root) {
+  const auto choice = given(root, "tool_choice");
+  const auto type = choice ? choice->find("type") : std::nullopt;
+  if (!type || !type->is_string() || type->text() != "allowed_tools") return std::nullopt;
+  const auto allowed = choice->find("allowed_tools");
+  return allowed ? allowed : choice;
+}
+
+bool allows(const Value& allowed, std::string_view name) {
+  const auto tools = allowed.find("tools");
+  if (!tools) return false;
+  for (const Value& tool : tools->items()) {
+    const auto function = tool.find("function");
+    const auto found = function ? function->find("name") : std::nullopt;
+    if (found && found->is_string() && found->text() == name) return true;
+  }
+  return false;
 }
 
 Result<void> Writer::write_tools(const Value& root) {
   constexpr auto kMembers = std::to_array<std::string_view>({"name", "description", "parameters"});
   const auto tools = given(root, "tools");
   if (!tools || !tools->is_array()) return {};
+  const auto allowed = allowed_tools(root);
   std::vector<std::string> written;
   size_t index = 0;
   for (const Value& tool : tools->items()) {
@@ -288,25 +327,30 @@ Result<void> Writer::write_tools(const Value& root) {
       continue;
     }
     SIGNALBOX_TRY(const std::string_view name, text_member(*function, "name", path + ".function"));
+    if (allowed && !allows(*allowed, name)) continue;
     json::Writer out;
     out.begin_object().member("name", name);
     if (const auto description = given(*function, "description"))
       out.key("description").raw(description->raw());
     const auto parameters = given(*function, "parameters");
     out.key("input_schema").raw(parameters ? parameters->raw() : R"({"type":"object"})");
-    copy_unknown(*function, kMembers, out);
+    for (const json::Member& member : function->members()) {
+      if (!holds(kMembers, member.key) && !member.value.is_null())
+        out.key(member.key).raw(member.value.raw());
+    }
     std::string block = out.end_object().take();
     const bool has_mark = given(*function, "cache_control").has_value();
     written.push_back(has_mark ? std::move(block) : with_mark(tool, std::move(block)));
   }
-  if (written.empty() && index > 0) return {};
-  if (marks_.tools && !written.empty()) add_mark(marks_.ttl, written.back());
+  if (written.empty()) return {};
+  if (marks_.tools) add_mark(marks_.ttl, written.back());
   out_.key("tools").raw(array_of(written));
   return write_tool_choice(root);
 }
 
 Result<void> Writer::write_tool_choice(const Value& root) {
-  const auto choice = given(root, "tool_choice");
+  auto choice = given(root, "tool_choice");
+  if (const auto allowed = allowed_tools(root)) choice = given(*allowed, "mode");
   const auto parallel = given(root, "parallel_tool_calls");
   const bool one_call_at_a_time = parallel && parallel->is_bool() && !parallel->boolean();
   if (!choice && !one_call_at_a_time) return {};
@@ -361,7 +405,9 @@ Result<void> Writer::write_rest(const Value& root) {
     out_.key("metadata").begin_object().key("user_id").raw(user->raw()).end_object();
   if (const auto stream = given(root, "stream")) out_.key("stream").raw(stream->raw());
   for (const json::Member& member : root.members()) {
-    if (holds(kShared, member.key)) {
+    if (member.key == "temperature" && !member.value.is_null()) {
+      write_temperature(member.value);
+    } else if (holds(kShared, member.key)) {
       out_.key(member.key).raw(member.value.raw());
     } else if (!holds(kTranslated, member.key) && !holds(kDropped, member.key) &&
                !has_no_effect(member.key, member.value)) {
@@ -381,6 +427,10 @@ Result<std::string> Writer::write(const Value& root) {
     SIGNALBOX_TRY_VOID(add_message(message, fmt::format("messages[{}]", index++)));
   }
   turn_to("");
+  if (messages_.empty() && !system_.empty()) {  // the API rejects a request without a turn
+    messages_ = fmt::format(R"({{"role":"user","content":{}}})", array_of(system_));
+    system_.clear();
+  }
   out_.begin_object().member("model", model);
   if (marks_.instructions && !system_.empty()) add_mark(marks_.ttl, system_.back());
   if (!system_.empty()) out_.key("system").raw(array_of(system_));
@@ -388,7 +438,7 @@ Result<std::string> Writer::write(const Value& root) {
   if (!messages_.empty()) out_.raw(messages_);
   out_.end_array();
   SIGNALBOX_TRY_VOID(write_tokens(root));
-  SIGNALBOX_TRY_VOID(write_stop(root));
+  write_stop(root);
   SIGNALBOX_TRY_VOID(write_tools(root));
   SIGNALBOX_TRY_VOID(write_output(root));
   SIGNALBOX_TRY_VOID(write_rest(root));

@@ -21,6 +21,7 @@
 #include "router/gateway/own_replies.h"
 #include "router/gateway/read_request.h"
 #include "router/gateway/relay.h"
+#include "router/plugins/server_family.h"
 #include "router/upstream/dialect_headers.h"
 
 namespace signalbox::endpoints {
@@ -54,8 +55,15 @@ Result<const config::Model*> files_model(const config::Config& config) {
   return &models.front();
 }
 
-std::string_view name_of(config::Model::ApiFormat api) {
-  return api == config::Model::ApiFormat::kAnthropic ? "anthropic" : "openai";
+/// What a model needs in the file so that its servers have the endpoint.
+std::string_view setting_of(const Endpoint& endpoint) {
+  if (!endpoint.chats) return "api_format: openai";
+  return endpoint.is_of_anthropic() ? "api_format: anthropic" : "responses_api: true";
+}
+
+bool has_endpoint(const config::Model& model, const Endpoint& endpoint) {
+  return endpoint.chats ? plugins::speaks(model, *endpoint.chats)
+                        : model.api_format == config::Model::ApiFormat::kOpenAi;
 }
 
 bool stands_for_several(const config::Config& config, std::string_view name) {
@@ -76,15 +84,15 @@ Result<const config::Model*> named_model(const config::Config& config, const End
   if (model == nullptr && stands_for_several(config, *reading.model)) {
     return fail(Code::kInvalid,
                 "model: {} stands for several models, and only chats are decided on; name a model "
-                "with api_format: {}",
-                quoted, name_of(endpoint.api));
+                "with {}",
+                quoted, setting_of(endpoint));
   }
   if (model == nullptr) return fail(Code::kNotFound, "model: unknown model {}", quoted);
-  if (model->api_format != endpoint.api) {
+  if (!has_endpoint(*model, endpoint)) {
     return fail(Code::kInvalid,
                 "model: the servers of {} have another API, without this path; name a model with "
-                "api_format: {}",
-                quoted, name_of(endpoint.api));
+                "{}",
+                quoted, setting_of(endpoint));
   }
   return model;
 }

@@ -2,10 +2,11 @@
 // The endpoints of OpenAI's and Anthropic's APIs that pass to a model's server as they are. Chats
 // are not among them: they take the way of gateway/pipeline.
 
+#include <optional>
 #include <span>
 #include <string_view>
 
-#include "router/config/providers.h"
+#include "router/request/native_request.h"
 
 namespace signalbox::endpoints {
 
@@ -16,12 +17,14 @@ struct Endpoint {
   bool has_files = false;
   /// The server makes something from the request's texts, so guards read them.
   bool generates = false;
-  /// The API of the servers. Anthropic's counts the tokens of a chat, which nobody has read.
-  config::Model::ApiFormat api = config::Model::ApiFormat::kOpenAi;
+  /// The API of chats that the endpoint belongs to: only servers that speak it have the endpoint.
+  std::optional<request::Api> chats = std::nullopt;
+  /// The server counts the tokens of a chat, and no model works on it.
+  bool counts = false;
 
-  bool is_of_anthropic() const { return api == config::Model::ApiFormat::kAnthropic; }
+  bool is_of_anthropic() const { return chats == request::Api::kMessages; }
   /// True if a model works on the request, so that its tokens are counted.
-  bool is_measured() const { return !has_files && !is_of_anthropic(); }
+  bool is_measured() const { return !has_files && !counts; }
 };
 
 std::span<const Endpoint> table();

@@ -254,8 +254,9 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
   std::optional<routing::Plan> next = plan_another_model(
       scope, journey.request, *journey.evaluation, plan, outcome, journey.attempts);
   if (next) co_return next;
-  scope.record.answered_by(std::move(outcome.backend));
-  if (outcome.answer && (*outcome.answer)->head().status < 400) remember(scope, plan);
+  const int status = outcome.answer ? (*outcome.answer)->head().status : 0;
+  scope.record.answered_by(std::move(outcome.backend), status);
+  if (outcome.answer && status < 400) remember(scope, plan);
 
   // --- relay ---
   // A stream may take minutes.

@@ -73,6 +73,17 @@ void forget(const RequestScope& scope) {
   if (scope.learning) scope.context.learning->conversations.forget(scope.learning->key);
 }
 
+namespace {
+
+// The reason why another model is tried. The log may have it: it has no text of the client.
+std::string why_elsewhere(const upstream::CallOutcome& outcome) {
+  if (!outcome.answer) return outcome.answer.error().message;
+  return fmt::format("backend \"{}\" answered {}", outcome.backend,
+                     (*outcome.answer)->head().status);
+}
+
+}  // namespace
+
 std::optional<routing::Plan> plan_another_model(
     const RequestScope& scope, const ParsedRequest& request, const routing::Evaluation& evaluation,
     const routing::Plan& plan, const upstream::CallOutcome& outcome, Attempts& attempts) {
@@ -89,8 +100,8 @@ std::optional<routing::Plan> plan_another_model(
     memory.lower(before);
     return std::nullopt;
   }
-  log::warn("chat", "{}: model \"{}\" does not answer; trying \"{}\" instead", scope.record.id(),
-            plan.model->name, next->model->name);
+  log::warn("chat", "{}: model \"{}\" does not answer: {}; trying \"{}\" instead",
+            scope.record.id(), plan.model->name, why_elsewhere(outcome), next->model->name);
   scope.record.planned(*next, evaluation.decision(), request.chat.stream);
   return *std::move(next);
 }

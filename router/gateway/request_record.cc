@@ -2,6 +2,8 @@
 
 #include "router/gateway/request_record.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -248,6 +250,19 @@ void RequestRecord::sent(std::string_view body) {
   account_.sent = now;
   sent_bytes_ = body.size();
   append_cut(account_.request_body, body, capture_.request_bytes, account_.request_cut);
+}
+
+void RequestRecord::answered_by(std::string backend, int status) {
+  account_.backend = std::move(backend);
+  const bool is_refused = (status == 401 || status == 403) && !account_.backend.empty();
+  if (!is_refused || model_ == nullptr || !account_.detail.empty()) return;
+  const auto& refs = model_->backend_refs;
+  const auto ref = std::ranges::find(refs, account_.backend, &config::BackendRef::name);
+  if (ref == refs.end() || (ref->api_key_env.empty() && ref->api_key.empty())) return;
+  // The client cannot repair this, so the line is a warning for the operator.
+  account_.detail = fmt::format(
+      "backend \"{}\" answered {} to the router's own key ({})", account_.backend, status,
+      ref->api_key_env.empty() ? "api_key" : fmt::format("api_key_env {}", ref->api_key_env));
 }
 
 size_t RequestRecord::call_began(const config::Model& model, std::string_view purpose) {

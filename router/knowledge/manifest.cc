@@ -67,7 +67,12 @@ void read_labels(Reader& reader, const yaml::Node& node, Manifest& out) {
   for (const yaml::Entry& entry : reader.entries(node, "labels")) {
     const std::string where = fmt::format("labels.{}", entry.key);
     const yaml::Node* examples = &entry.value;
-    if (examples->kind == yaml::Kind::kMapping) examples = entry.value.find("exemplars");
+    if (examples->kind == yaml::Kind::kMapping) {
+      examples = entry.value.find("exemplars");
+      const yaml::Node* const slip = entry.value.find("examples");
+      if (examples == nullptr && slip != nullptr)
+        reader.expect(*slip, where + ".examples", "the key \"exemplars\"");
+    }
     if (examples == nullptr || examples->kind == yaml::Kind::kNull) continue;
     Label label{entry.key, reader.texts(*examples, where)};
     if (!label.examples.empty()) out.labels.push_back(std::move(label));

@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <thread>
 
 #include "engine/discover.h"
 #include "engine/model_path.h"
-#include "engine/served_model.h"
 #include "router/models/remote_detector.h"
 #include "router/models/remote_embedder.h"
 #include "router/models/remote_guard.h"
@@ -166,6 +164,11 @@ bool compares_documents(const config::Decision& decision) {
          config::compares_vectors(*decision.rag);
 }
 
+bool reranks_documents(const config::Decision& decision) {
+  return decision.rag && decision.rag->enabled && decision.rag->rerank &&
+         decision.missing_plugins.empty();
+}
+
 bool compares_memories(const config::Config& config, const config::Routing& routing) {
   return std::ranges::any_of(routing.decisions, [&](const config::Decision& decision) {
     return config::memory_of(config.memory, decision) != nullptr &&
@@ -303,31 +306,6 @@ Result<std::shared_ptr<const engine::TextEmbedder>> open_remote(const config::Co
       std::move(opened).error());
 }
 
-engine::Precision precision_of(config::ModelDtype dtype) {
-  switch (dtype) {
-    case config::ModelDtype::kI8:
-      return engine::Precision::kI8;
-    case config::ModelDtype::kBF16:
-      return engine::Precision::kBF16;
-    case config::ModelDtype::kF32:
-      return engine::Precision::kF32;
-  }
-  return engine::Precision::kF32;
-}
-
-// Opens a model that signals can use. One without labels would fail on every request.
-Result<std::shared_ptr<const engine::TextModel>> open_labelled(const std::string& directory,
-                                                               const engine::OpenOptions& options) {
-  SIGNALBOX_TRY(std::shared_ptr<const engine::TextModel> model,
-                engine::TextModel::open(directory, options));
-  const auto lacks = [](const engine::HeadInfo& head) { return head.labels.empty(); };
-  if (std::ranges::none_of(model->heads(), lacks)) return model;
-  return fail(Code::kInvalid,
-              "{}/gliner_config.json: signalbox_labels: missing; expected the labels to mark, such "
-              "as [\"person\", \"phone number\"]",
-              directory);
-}
-
 }  // namespace
 
 std::string absence(const std::string& directory) {
@@ -442,6 +420,16 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
     const bool counts = plugin->action != config::ResponseJailbreakPlugin::Action::kNone;
     add("jailbreak", "response_jailbreak", true, counts);
   }
+  for (const config::Decision& decision : decisions) {
+    const std::string& reranker = config::reranker_of(config, routing);
+    if (!reranks_documents(decision) || reranker.empty()) continue;
+    out.push_back({reranker,
+                   "rag.reranker",
+                   "the order of documents",
+                   "",
+                   {},
+                   decision.rag->on_failure == "block"});
+  }
   for (const config::ClassifierSignal& signal : routing.classifiers) {
     if (signal.type != config::ClassifierSignal::Type::kLocal) continue;
     const std::string labels = signal.name + ":";
@@ -451,15 +439,11 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
         });
     out.push_back({signal.model_path,
                    fmt::format("model_path of the classifier signal \"{}\"", signal.name),
-                   "classifier signals", std::string(find_task(signal.model_path)), signal.labels,
-                   is_required, signal.line});
+                   "classifier signals",
+                   signal.operating_point ? "" : std::string(find_task(signal.model_path)),
+                   signal.labels, is_required, signal.line});
   }
   return out;
-}
-
-OpenModel open_directly(const config::HttpLimits& limits) {
-  const engine::OpenOptions options{.precision = precision_of(limits.model_dtype)};
-  return [options](const std::string& directory) { return open_labelled(directory, options); };
 }
 
 MissingModels MissingModels::of(config::MissingModels choice, bool serves) {
@@ -579,22 +563,6 @@ std::vector<std::string> missing_model_notices(const config::Config& config) {
                                 remedy_of(need.directory)));
   }
   return out;
-}
-
-OpenModel open_served(const config::HttpLimits& limits) {
-  const uint32_t configured = limits.model_threads;
-  const uint32_t threads =
-      configured != 0 ? configured : std::max(1U, std::thread::hardware_concurrency());
-  engine::SchedulerOptions options;
-  options.workers = std::min(static_cast<int32_t>(threads), engine::kThreadsMax);
-  options.requests_max = static_cast<int32_t>(limits.model_queue_max);
-  return [options, open = open_directly(limits)](
-             const std::string& directory) -> Result<std::shared_ptr<const engine::TextModel>> {
-    SIGNALBOX_TRY(auto model, open(directory));
-    engine::SchedulerOptions own = options;
-    own.tokens_max = std::max<int64_t>(own.tokens_max, model->tokens_max());
-    return engine::serve(std::move(model), own);
-  };
 }
 
 }  // namespace signalbox::models

@@ -14,17 +14,20 @@ namespace {
 
 constexpr std::string_view kPrefix = "/v1/responses/";
 constexpr std::string_view kItems = "/input_items";
+constexpr std::string_view kCancelEnd = "/cancel";
 constexpr std::string_view kNotFound = "response_not_found";
 
 int64_t now() {
   return static_cast<int64_t>(std::time(nullptr));
 }
 
+enum class Action : uint8_t { kRead, kRemove, kCancel };
+
 class Stored {
  public:
   Stored(dialects::ResponseStore& store, const config::Config& config, http::ThreadPool& storage,
-         bool removes)
-      : store_(store), config_(config), storage_(storage), removes_(removes) {}
+         Action action)
+      : store_(store), config_(config), storage_(storage), action_(action) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
     if (!store_.is_shared()) {
@@ -39,11 +42,13 @@ class Stored {
  private:
   Result<std::string> answer(const http::Request& request) const {
     std::string_view id = request.path().substr(kPrefix.size());
-    const bool items = !removes_ && id.ends_with(kItems);
+    const bool items = action_ == Action::kRead && id.ends_with(kItems);
     if (items) id.remove_suffix(kItems.size());
+    const bool cancels = action_ == Action::kCancel && id.ends_with(kCancelEnd);
+    if (cancels) id.remove_suffix(kCancelEnd.size());
     const std::string owner = access::owner_of(request.headers, config_);
     const auto none = fail(Code::kNotFound, "there is no response {}", json::quote_briefly(id));
-    if (removes_) {
+    if (action_ == Action::kRemove) {
       SIGNALBOX_TRY(const bool removed, store_.withdraw(id, owner, now()));
       if (!removed) return none;
       json::Writer out;
@@ -51,7 +56,11 @@ class Stored {
       return out.member("deleted", true).end_object().take();
     }
     SIGNALBOX_TRY(const auto stored, store_.find(id, owner, now()));
-    if (stored == nullptr) return none;
+    if (stored == nullptr || (action_ == Action::kCancel && !cancels)) return none;
+    if (cancels) {
+      return fail(Code::kInvalid, "the response {} has ended: there is nothing to cancel",
+                  json::quote_briefly(id));
+    }
     if (items) return dialects::list_input_items(*stored, request.query());
     if (request.query().find("stream=true") != std::string_view::npos)
       return fail(Code::kInvalid, "stream: a stored response cannot be streamed again");
@@ -61,15 +70,18 @@ class Stored {
   dialects::ResponseStore& store_;
   const config::Config& config_;
   http::ThreadPool& storage_;
-  const bool removes_;
+  const Action action_;
 };
 
 }  // namespace
 
 std::vector<http::Route> response_routes(dialects::ResponseStore& store,
                                          const config::Config& config, http::ThreadPool& storage) {
-  return {{"GET", std::string(kPrefix), Stored(store, config, storage, false)},
-          {"DELETE", std::string(kPrefix), Stored(store, config, storage, true)}};
+  const auto route = [&](const char* method, Action action) {
+    return http::Route{method, std::string(kPrefix), Stored(store, config, storage, action)};
+  };
+  return {route("GET", Action::kRead), route("DELETE", Action::kRemove),
+          route("POST", Action::kCancel)};
 }
 
 dialects::ResponseStore::Limits limits_of(const config::ResponseApi& api) {

@@ -1,5 +1,5 @@
 #pragma once
-// Stored responses: GET and DELETE /v1/responses/{id}, GET .../input_items.
+// Stored responses: GET and DELETE /v1/responses/{id}, GET .../input_items, POST .../cancel.
 
 #include <vector>
 

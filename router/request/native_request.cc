@@ -14,9 +14,17 @@ using json::Value;
 /// Blocks of an assistant's message that its client may change.
 constexpr std::array<std::string_view, 2> kOwnBlocks = {"text", "tool_use"};
 /// Items of a response's input that its client may change.
-constexpr std::array<std::string_view, 5> kOwnItems = {"message", "function_call",
-                                                       "function_call_output", "custom_tool_call",
-                                                       "custom_tool_call_output"};
+constexpr std::array<std::string_view, 11> kOwnItems = {"message",
+                                                        "function_call",
+                                                        "function_call_output",
+                                                        "custom_tool_call",
+                                                        "custom_tool_call_output",
+                                                        "local_shell_call",
+                                                        "local_shell_call_output",
+                                                        "shell_call",
+                                                        "shell_call_output",
+                                                        "apply_patch_call",
+                                                        "apply_patch_call_output"};
 /// Objects whose `name` is that of a function.
 constexpr std::array<std::string_view, 3> kCallTypes = {"tool_use", "function_call",
                                                         "custom_tool_call"};

@@ -56,7 +56,7 @@ Result<Planner> Planner::create(const config::Config& config, const config::Rout
   }
   SIGNALBOX_TRY_VOID(out.add_selectors(models.embedder.get()));
   SIGNALBOX_TRY_VOID(out.add_tool_selectors(models.embedder.get()));
-  SIGNALBOX_TRY_VOID(out.add_retrievers(models.embedder != nullptr));
+  SIGNALBOX_TRY_VOID(out.add_retrievers(models));
   SIGNALBOX_TRY_VOID(out.add_memory_rules(models.embedder != nullptr));
   out.add_notices(models.embedder != nullptr);
   return out;

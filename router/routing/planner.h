@@ -127,7 +127,10 @@ class Planner {
   Result<void> check_masked_types() const;
   Result<void> add_selectors(const engine::TextEmbedder* embedder);
   Result<void> add_tool_selectors(const engine::TextEmbedder* embedder);
-  Result<void> add_retrievers(bool has_embedder);
+  Result<void> add_retrievers(const models::Models& models);
+  Result<std::unique_ptr<const retrieval::Retriever>> reranked(
+      std::unique_ptr<const retrieval::Retriever> search, const config::Decision& decision,
+      const std::string& where, const models::Models& models);
   void add_notices(bool has_embedder);
   selection::Candidate candidate(const config::ModelRef& ref) const;
   Candidates candidates(const PlanTarget& target) const;

@@ -5,6 +5,7 @@
 #include "router/plugins/rag/file_search.h"
 #include "router/plugins/rag/rag.h"
 #include "router/plugins/system_prompt/system_prompt.h"
+#include "router/retrieval/reranker.h"
 #include "router/routing/planner.h"
 
 namespace signalbox::routing {
@@ -35,7 +36,8 @@ Result<void> check_file_search(const PlanInputs& inputs, const Plan& plan) {
 
 }  // namespace
 
-Result<void> Planner::add_retrievers(bool has_embedder) {
+Result<void> Planner::add_retrievers(const models::Models& models) {
+  const bool has_embedder = models.embedder != nullptr;
   for (const config::Decision& decision : routing_.decisions) {
     if (!retrieves({.decision = &decision})) continue;
     const std::string where =
@@ -52,9 +54,28 @@ Result<void> Planner::add_retrievers(bool has_embedder) {
       notices_.push_back(fmt::format(
           "{}: its server compares embeddings, and there is no embedding model; every search fails",
           where));
+    if (decision.rag->rerank) {
+      opened = reranked(*std::move(opened), decision, where, models);
+      if (!opened) return fail_in(where, std::move(opened).error());
+    }
     retrievers_.add(&decision, *std::move(opened));
   }
   return {};
+}
+
+Result<std::unique_ptr<const retrieval::Retriever>> Planner::reranked(
+    std::unique_ptr<const retrieval::Retriever> search, const config::Decision& decision,
+    const std::string& where, const models::Models& models) {
+  const std::string& directory = config::reranker_of(config_, routing_);
+  const auto model = models.classifiers.find(directory);
+  const bool is_there = model != models.classifiers.end();
+  if (!is_there && !directory.empty())
+    notices_.push_back(fmt::format("{}: rerank: {}; {}", where, models::absence(directory),
+                                   decision.rag->on_failure == "block"
+                                       ? "every search fails"
+                                       : "documents are in the order of their search"));
+  return retrieval::rerank(std::move(search), *decision.rag, is_there ? model->second : nullptr,
+                           directory);
 }
 
 bool Planner::retrieves(const PlanTarget& target) {

@@ -2,12 +2,16 @@
 // feedback, kind of reply, and classifiers that the configuration defines. They differ only in the
 // classes that each signal stands for.
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <optional>
 
 #include "base/ascii.h"
 #include "router/config/reader.h"
 #include "router/models/stand_ins.h"
 #include "router/signals/types.h"
+#include "router/text/windows.h"
 
 namespace signalbox::signals {
 namespace {
@@ -113,10 +117,86 @@ class ClassSignals : public SignalType {
   std::vector<std::string> why_;              // (signals): "": the classifier has its classes
 };
 
+// The labels are independent, so any number of them may match. The highest score of a window
+// counts, because one sentence is enough, and a mean would hide it in padding.
+class LabelSignals : public SignalType {
+ public:
+  struct Label {
+    std::string name;             // of the signal
+    std::optional<size_t> index;  // in the scores; nullopt: the classifier has no such label
+    float least = 0;
+  };
+  LabelSignals(std::vector<Label> labels, ModelChoice model)
+      : labels_(std::move(labels)), model_(std::move(model)) {}
+
+  std::string_view type() const override { return "classifier"; }
+  Needs needs() const override { return Needs::kClassifier; }
+  size_t size() const override { return labels_.size(); }
+  std::string_view name(size_t signal) const override { return labels_[signal].name; }
+  Wording wording() const override { return {"score", "label"}; }
+  std::optional<double> threshold(size_t signal) const override { return labels_[signal].least; }
+  std::string_view unavailable(size_t signal) const override {
+    return labels_[signal].index ? "" : "the classifier has no such label";
+  }
+  bool is_moot(const request::ChatRequest& request) const override {
+    const std::string_view text = request.user_text();
+    return std::all_of(text.begin(), text.end(), ascii::is_space);
+  }
+
+  Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
+                        std::vector<Evidence>& evidence) const override {
+    SIGNALBOX_TRY(const text::Windows windows,
+                  text::windows_of({inputs.request().user_text()}, *model_.model));
+    SIGNALBOX_TRY_VOID(inputs.answer_ahead(*model_.model, windows.pieces));
+    std::vector<float> best(model_.labels.size());
+    for (const std::string_view window : windows.pieces) {
+      SIGNALBOX_TRY(const auto answers, inputs.answers(*model_.model, window));
+      const std::vector<float>& scores = answers[model_.head].scores;
+      for (size_t i = 0; i < scores.size(); ++i) best[i] = std::max(best[i], scores[i]);
+    }
+    for (uint32_t i = 0; i < labels_.size(); ++i) {
+      if (!labels_[i].index) continue;
+      const float score = best[*labels_[i].index];
+      out[i].score = score;
+      out[i].matched = score >= labels_[i].least;
+      out[i].whole = out[i].matched || windows.whole;
+      if (!out[i].matched) continue;
+      out[i].confidence = std::min<double>(score, 1);
+      evidence.push_back({i, model_.labels[*labels_[i].index], score});
+    }
+    return {};
+  }
+
+ private:
+  const std::vector<Label> labels_;
+  const ModelChoice model_;
+};
+
 }  // namespace
 
 std::unique_ptr<const SignalType> class_signals(ClassTask task, ModelChoice classifier) {
   return std::make_unique<ClassSignals>(std::move(task), std::move(classifier));
+}
+
+SignalTypeResult label_signals(std::string_view classifier, const std::vector<std::string>& names,
+                               const models::LabelThresholds& thresholds, ModelChoice model) {
+  const bool is_nameless = std::ranges::all_of(
+      model.labels, [](const std::string& label) { return label.starts_with("LABEL_"); });
+  if (is_nameless && model.labels.size() == thresholds.labels.size())
+    model.labels = thresholds.labels;
+  if (model.labels != thresholds.labels)
+    return fail(Code::kInvalid, "the operating point is for the labels {}, and the model has {}",
+                fmt::join(thresholds.labels, ", "), fmt::join(model.labels, ", "));
+  std::vector<LabelSignals::Label> labels;
+  for (const std::string& name : names) {
+    LabelSignals::Label& label = labels.emplace_back();
+    label.name = fmt::format("{}:{}", classifier, name);
+    const auto found = std::ranges::find(model.labels, name);
+    if (found == model.labels.end()) continue;
+    label.index = static_cast<size_t>(found - model.labels.begin());
+    label.least = thresholds.least[*label.index];
+  }
+  return std::make_unique<LabelSignals>(std::move(labels), std::move(model));
 }
 
 }  // namespace signalbox::signals

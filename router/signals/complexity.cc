@@ -37,6 +37,11 @@ class ComplexitySignals : public SignalType {
   size_t size() const override { return names_.size(); }
   std::string_view name(size_t signal) const override { return names_[signal]; }
   Wording wording() const override { return {"margin", "nearest"}; }
+  std::string_view unavailable(size_t signal) const override {
+    const config::ComplexitySignal& config = signals_[signal / kLevels.size()];
+    const bool is_empty = config.hard.candidates.empty() && config.easy.candidates.empty();
+    return is_empty ? "it has no examples" : "";
+  }
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {

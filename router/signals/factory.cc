@@ -429,10 +429,29 @@ class Factory {
       };
       add_labels(signal.labels.empty() ? choice.labels : signal.labels);
       add_labels(models::find_condition_labels(routing_, signal.name));
+      if (signal.operating_point && choice.model != nullptr) {
+        SIGNALBOX_TRY_VOID(add_labels_of(signal, {known.begin(), known.end()}, std::move(choice)));
+        continue;
+      }
       types_.push_back(is_judged
                            ? judged(std::move(task), models::judge_of(config_, routing_, signal))
                            : class_signals(std::move(task), std::move(choice)));
     }
+    return {};
+  }
+
+  Result<void> add_labels_of(const config::ClassifierSignal& signal,
+                             const std::vector<std::string>& labels, ModelChoice choice) {
+    const auto make = [&]() -> SignalTypeResult {
+      SIGNALBOX_TRY(const models::LabelThresholds thresholds,
+                    models::read_thresholds(*signal.operating_point, signal.model_path));
+      return label_signals(signal.name, labels, thresholds, std::move(choice));
+    };
+    auto made = make();
+    if (!made)
+      return fail_in(place_of(config_.source, signal.line, "classifier", signal.name),
+                     std::move(made).error());
+    types_.push_back(*std::move(made));
     return {};
   }
 

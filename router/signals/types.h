@@ -9,6 +9,7 @@
 #include "router/config/catalog.h"
 #include "router/config/services.h"
 #include "router/config/signals.h"
+#include "router/models/operating_point.h"
 #include "router/signals/signal.h"
 
 namespace signalbox::signals {
@@ -156,6 +157,13 @@ struct ClassTask {
 /// Score: the highest probability of the signal's classes for the user's last message. The signal
 /// with the best class matches.
 std::unique_ptr<const SignalType> class_signals(ClassTask task, ModelChoice classifier);
+
+/// One signal for each of `names`, which are labels of a classifier whose labels are independent.
+/// Score: the highest of a label in the windows of the user's last message; matches from the
+/// label's own threshold up, so several may match. Error: kInvalid if the thresholds are for other
+/// labels than the model's.
+SignalTypeResult label_signals(std::string_view classifier, const std::vector<std::string>& names,
+                               const models::LabelThresholds& thresholds, ModelChoice model);
 
 /// contrastive: the text is split into pieces of half a kilobyte; the score of a piece is its
 /// similarity to the nearest jailbreak pattern minus that to the nearest benign pattern; the

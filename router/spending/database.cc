@@ -2,8 +2,11 @@
 
 #include "router/spending/database.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <system_error>
 
@@ -99,7 +102,11 @@ tl::unexpected<Error> Database::failure(Code code) const {
   // SQLite's own words for these do not name the cause, such as a full disk or a missing right.
   const int kind = sqlite3_errcode(database_.get()) & 0xff;
   const bool has_cause = kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN;
-  const int cause = has_cause ? sqlite3_system_errno(database_.get()) : 0;
+  int cause = has_cause ? sqlite3_system_errno(database_.get()) : 0;
+  // SQLite reports the last thing that it tried, which is to read a file that it could not make.
+  const std::filesystem::path folder = file_.has_parent_path() ? file_.parent_path() : ".";
+  if (cause == ENOENT && ::faccessat(AT_FDCWD, folder.c_str(), W_OK, AT_EACCESS) != 0)
+    cause = errno;
   return fail(code, "{}: {}{}", file_.string(), sqlite3_errmsg(database_.get()),
               cause == 0 ? "" : fmt::format(" ({})", std::strerror(cause)));
 }
@@ -142,7 +149,9 @@ Result<void> Database::set_up(bool reads_only) {
     version = kVersion;
   }
   if (version != kVersion) {
-    return fail(Code::kCorrupt, "{}: expected version {} of the spending file, found {}",
+    return fail(Code::kCorrupt,
+                "{}: expected version {} of the spending file, found {}; another version of the "
+                "program wrote it: use that one, or move the file away to begin a new one",
                 file_.string(), kVersion, version);
   }
   return reads_only ? Result<void>() : run(kMakeShadows);

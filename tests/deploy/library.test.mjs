@@ -38,7 +38,7 @@ test("the library classifies like the program", { skip }, () => {
   const input = JSON.stringify({ text: kText });
   const program = spawnSync(process.env.SIGNALBOX, ["classify", "--model", kModel], { input, encoding: "utf8" });
   const { label, score } = JSON.parse(program.stdout);
-  assert.equal(best, `${label} ${score.toFixed(5)}`);
+  assert.equal(best, `domain ${label} ${score.toFixed(5)}`);
 });
 
 test("fewer second texts than texts are refused", { skip }, () => {

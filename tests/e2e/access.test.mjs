@@ -172,3 +172,18 @@ test("refusals are counted by their reason", async () => {
   await until(async () => /reason="missing_identity"/.test(await metrics()), "the reason in the metrics");
   await until(() => daemon.log.match(/"error":"missing_identity"/g)?.length === 2, "two log lines, of a chat and of a count");
 });
+
+test("with the ingress none, identity headers of a trusted address give no role", async () => {
+  const file = configuration(1);
+  const untrusting = await Daemon.start((...ports) => file(...ports).replace("{fail_open: false}", "{identity: {ingress: none}}"));
+  try {
+    const reply = await fetch(`${untrusting.url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-authz-user-id": "olga", "x-authz-user-groups": "ops" },
+      body: JSON.stringify({ model: "auto", messages: [{ role: "user", content: "Hello" }] }),
+    });
+    assert.equal((await reply.json()).model, "small");
+  } finally {
+    await untrusting.stop();
+  }
+});

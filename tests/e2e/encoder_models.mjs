@@ -168,16 +168,17 @@ function tensors(shapes) {
   }));
 }
 
-// Returns the files of a repository with a classifier of texts (`kind` "guard") or of tokens ("tagger").
-export function classifierFiles(family, kind) {
+// Returns the files of a repository with a classifier of texts (`kind` "guard") or of tokens ("tagger"). `more` are
+// further settings of its config.json.
+export function classifierFiles(family, kind, { labels: own, ...more } = {}) {
   const { begin, tokenizer, config, encoder, dense, classifier, guardLabels = kGuardLabels } = kFamilies[family];
-  const labels = kind === "guard" ? guardLabels : kTagLabels;
+  const labels = own ?? (kind === "guard" ? guardLabels : kTagLabels);
   const shapes = new Shapes();
   encoder(shapes, sizeOf(tokenizer));
   if (kind === "guard") shapes.linear(dense, kHidden, kHidden);
   shapes.linear(kind === "guard" ? classifier : "classifier", kHidden, Object.keys(labels).length);
   const architecture = `${begin}For${kind === "guard" ? "Sequence" : "Token"}Classification`;
-  const settings = { architectures: [architecture], ...config, vocab_size: sizeOf(tokenizer), id2label: labels, label2id: Object.fromEntries(Object.entries(labels).map(([id, label]) => [label, Number(id)])) };
+  const settings = { architectures: [architecture], ...config, vocab_size: sizeOf(tokenizer), id2label: labels, label2id: Object.fromEntries(Object.entries(labels).map(([id, label]) => [label, Number(id)])), ...more };
   return { "config.json": JSON.stringify(settings), "tokenizer.json": JSON.stringify(tokenizer), "model.safetensors": safetensors(tensors(shapes.all)) };
 }
 

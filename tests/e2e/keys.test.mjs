@@ -1,7 +1,7 @@
 // Tests the keys of clients, as the official clients send them: who passes, what a key may use, and how refusals look.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
@@ -165,6 +165,17 @@ test("the file holds hashes, and only its owner reads it", async () => {
   assert.throws(() => keys("new", "file"), /there is a key \\?"file\\?" already/);
   assert.throws(() => keys("new", "odd", "--model", "none"), /no model \\?"none\\?"/);
   assert.throws(() => keys("new", "odd", "--expires", "tomorrow"), /--expires: expected a date, .* found \\?"tomorrow\\?"/);
+});
+
+test("the list shows the limits of a key, and reports that there is none", async () => {
+  await make("slow", "--requests-per-minute", "60", "--tokens-per-minute", "9000", "--expires", "2099-01-31");
+  assert.match(keys("list"), /^slow {2}user slow {2}60 requests a minute {2}9000 tokens a minute {2}expires 2099-01-31$/m);
+  const file = join(daemon.folder, "without.yaml");
+  await writeFile(file, (await readFile(daemon.file, "utf8")).replace(/ {4}keys:\n.*\n/, "").replace("secrets/keys.json", "none.json"));
+  const done = spawnSync(process.env.SIGNALBOX, ["keys", "list", "--config", file], { encoding: "utf8" });
+  assert.equal(done.stdout, "");
+  assert.match(done.stderr, /none\.json has no keys; `signalbox keys new NAME` makes one/);
+  assert.equal(done.status, 0);
 });
 
 test("a keys file that is not there is reported, at the start and when it goes", async () => {

@@ -190,12 +190,12 @@ async function lineOfRequest(daemon) {
   return JSON.parse(await until(find, () => daemon.log));
 }
 
-// Runs `use` with a router whose model has this server.
-async function withServer(server, use) {
+// Runs `use` with a router whose model has this server. `change` may change its file.
+async function withServer(server, use, change = (text) => text) {
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
   const ref = `{name: node-7, endpoint: "127.0.0.1:${server.address().port}"}`;
   try {
-    await withDaemon((...ports) => configuration("one")(...ports).replace("{name: echo, type: echo}", ref), use);
+    await withDaemon((...ports) => change(configuration("one")(...ports).replace("{name: echo, type: echo}", ref)), use);
   } finally {
     server.closeAllConnections();
     await new Promise((done) => server.close(done));
@@ -228,4 +228,33 @@ test("the log names the server that has answered, also with an error", async () 
     const line = await lineOfRequest(daemon);
     assert.deepEqual([line.error, line.backend], ["upstream_5xx", "node-7"]);
   });
+});
+
+test("the log warns if a server refuses the router's own key, and shows no key", async () => {
+  const server = createServer((_, response) => response.writeHead(401).end("no"));
+  const lineWith = async (key) => {
+    let found;
+    await withServer(server, async (daemon) => {
+      const body = JSON.stringify({ model: "auto", messages: [{ role: "user", content: "hello" }] });
+      assert.equal((await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", body })).status, 401);
+      found = await lineOfRequest(daemon);
+      assert.ok(!daemon.log.includes("sk-wrong"));
+    }, (text) => text.replace("node-7,", `node-7,${key}`));
+    return [found.level, found.error, found.detail];
+  };
+  assert.deepEqual(await lineWith(" api_key: sk-wrong,"),
+    ["warning", "upstream_4xx", 'backend "node-7" answered 401 to the router\'s own key (api_key)']);
+  assert.deepEqual(await lineWith(""), ["info", "upstream_4xx", undefined], "the client's own key");
+});
+
+test("the log has the reason for another model", async () => {
+  const server = createServer((_, response) => response.writeHead(503).end("busy"));
+  await withServer(server, async (daemon) => {
+    const body = JSON.stringify({ model: "general", messages: [{ role: "user", content: "hello" }] });
+    const reply = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", body });
+    assert.equal(reply.headers.get("x-vsr-selected-model"), "spare");
+    const line = /model \\"general\\" does not answer: backend \\"node-7\\" answered 503; trying \\"spare\\" instead/;
+    await until(() => line.test(daemon.log), () => daemon.log);
+  }, (text) => text.replace("general, backend", "general, reliability: {retry_on: gateway-error, fallback_models: [spare]}, backend")
+    .replace("routing:", "    - {name: spare, backend_refs: [{name: echo, type: echo}]}\nrouting:"));
 });

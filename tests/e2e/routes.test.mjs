@@ -1,5 +1,5 @@
-// Tests the parts of a file that lead a request elsewhere: actions of decisions, which hold whatever model the client names, and
-// rules of entrypoints, which choose a recipe by the path and the headers of a request.
+// Tests the parts of a file that lead a request elsewhere: actions of decisions, which hold whatever model the client names,
+// rules of entrypoints, which choose a recipe by the path and the headers of a request, and the order of decisions.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -27,7 +27,15 @@ routing:
     - {name: rest, rules: {operator: AND}, modelRefs: [{model: small}]}
 recipes:
   - {name: premium, routing: {decisions: [{name: premium, rules: {operator: AND}, modelRefs: [{model: large}]}]}}
+  - name: ranked
+    routing:
+      signals: {keywords: [{name: secret, keywords: [launchcode]}, {name: sum, keywords: [sum]}]}
+      decisions:
+        - {name: rest, tier: 1, priority: 9, modelRefs: [{model: small}]}
+        - {name: tiered, tier: 1, priority: 1, rules: {type: keyword, name: sum}, modelRefs: [{model: large}]}
+        - {name: untiered, rules: {type: keyword, name: secret}, modelRefs: [{model: safe}]}
 entrypoints:
+  - {model_names: [ranked], recipe: ranked}
   - model_names: [assistant]
     rules:
       - {name: tenant, recipe: default, matches: [{headers: [{name: X-Tenant, value: A}]}]}
@@ -56,6 +64,12 @@ async function send(model, content, headers = {}, path = "/v1/chat/completions")
   const text = await answer.text();
   return { status: answer.status, text, said: /I am (\w+)/.exec(text)?.[1], decision: answer.headers.get("x-vsr-selected-decision") };
 }
+
+test("decisions without a tier come first, and those without conditions last in their tier", async () => {
+  assert.equal((await send("ranked", "the sum of the launchcode")).decision, "untiered");
+  assert.equal((await send("ranked", "the sum")).decision, "tiered");
+  assert.equal((await send("ranked", "hello")).decision, "rest");
+});
 
 // Two keys for the same model; one of them also names a recipe.
 const fileOfKeys = (port, management) => `

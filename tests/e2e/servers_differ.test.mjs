@@ -94,6 +94,63 @@ test("pieces of a call with an id each remain one call", async () => {
   assert.deepEqual(ofResponse(response), [["id0", "weather", { city: { name: "Rome}" } }]]);
 });
 
+test("the empty piece at the end of such a call begins no other, in the cache neither", async () => {
+  const pieces = ['{"city":', '"Rome"}'].map((piece, i) => ({ tool_calls: [call(`id${i}`, "weather", piece, 0)] }));
+  const { events } = streamed(pieces, "tool_calls");
+  events.at(-3).choices[0].delta = { tool_calls: [call("id2", "weather", "", 0)] };
+  upstream.answer = () => ({ events });
+  const message = await anthropic.messages.stream({ model: "chats", max_tokens: 9, messages: kMessages }).finalMessage();
+  assert.deepEqual(ofMessage(message), [["id0", "weather", { city: "Rome" }]]);
+  assert.deepEqual(ofResponse(await openai.responses.stream({ model: "chats", input: "x" }).finalResponse()), [["id0", "weather", { city: "Rome" }]]);
+  const request = { model: "auto", messages: [{ role: "user", content: "Only the weather in Rome?" }] };
+  await (await openai.chat.completions.create({ ...request, stream: true }).asResponse()).text();
+  upstream.answer = () => ({ status: 500, body: "{}" });
+  const kept = await until(() => openai.chat.completions.create(request).catch(() => null));
+  assert.deepEqual(kept.choices[0].message.tool_calls.map((each) => each.function.arguments), ['{"city":"Rome"}']);
+});
+
+test("an empty piece of a call that is over adds nothing", async () => {
+  const pieces = [{ tool_calls: [call("a", "time", "{}", 0)] }, { content: "Wait." }, { tool_calls: [{ index: 0, function: { arguments: "" } }] }];
+  upstream.answer = () => streamed(pieces, "tool_calls");
+  const message = await anthropic.messages.stream({ model: "chats", max_tokens: 9, messages: kMessages }).finalMessage();
+  assert.deepEqual(ofMessage(message), [["a", "time", {}]]);
+  assert.deepEqual(ofResponse(await openai.responses.stream({ model: "chats", input: "x" }).finalResponse()), [["a", "time", {}]]);
+});
+
+test("arguments may come as an object", async () => {
+  const calls = [{ index: 0, id: "a", type: "function", function: { name: "weather", arguments: { city: "Rome" } } }];
+  for (const stream of [false, true]) {
+    upstream.answer = () => (stream ? streamed([{ tool_calls: calls }], "tool_calls") : completion({ content: null, tool_calls: calls }, "tool_calls"));
+    const message = await anthropic.messages.create({ model: "chats", max_tokens: 9, messages: kMessages, stream });
+    if (!stream) assert.deepEqual(ofMessage(message), [["a", "weather", { city: "Rome" }]]);
+    else for await (const { delta } of message) if (delta?.partial_json) assert.deepEqual(JSON.parse(delta.partial_json), { city: "Rome" });
+  }
+});
+
+// Mistral's models that think send parts.
+test("a reply in parts has its texts and thoughts", async () => {
+  const thought = { type: "thinking", thinking: [{ type: "text", text: "Hm. " }, { type: "text", text: "Rome." }] };
+  const content = [thought, { type: "text", text: "Fine" }, { type: "reference", reference_ids: [1] }, { type: "text", text: "." }];
+  const request = { model: "chats", max_tokens: 2000, thinking: { type: "adaptive" }, messages: kMessages };
+  const read = ({ content: blocks }) => blocks.map(({ thinking, text }) => thinking ?? text);
+  upstream.answer = () => completion({ content });
+  assert.deepEqual(read(await anthropic.messages.create(request)), ["Hm. Rome.", "Fine."]);
+  const whole = await openai.responses.create({ model: "chats", input: "x" });
+  assert.deepEqual([whole.output_text, whole.output[0].content[0].text], ["Fine.", "Hm. Rome."]);
+  upstream.answer = () => streamed([{ content: [thought] }, { content: content.slice(1) }]);
+  assert.deepEqual(read(await anthropic.messages.stream(request).finalMessage()), ["Hm. Rome.", "Fine."]);
+});
+
+test("events without data and spaces around it do no harm", async () => {
+  const { events } = streamed([{ content: "Fine." }]);
+  upstream.answer = () => ({ events: ["data:\n\n", ...events.slice(0, -1), "data: \n\n", "data: [DONE] \n\n"] });
+  const message = await anthropic.messages.stream({ model: "chats", max_tokens: 9, messages: kMessages }).finalMessage();
+  assert.equal(message.content[0].text, "Fine.");
+  upstream.answer = () => ({ events: ["data:\n\n", ...messageOf([event("content_block_start", { index: 0, content_block: { type: "text", text: "Fine." } })], "end_turn").events] });
+  const chat = await openai.chat.completions.stream({ model: "claude", messages: kMessages }).finalChatCompletion();
+  assert.equal(chat.choices[0].message.content, "Fine.");
+});
+
 test("parallel calls that share an index stay apart in the cache", async () => {
   upstream.answer = reused;
   const request = { model: "auto", messages: kMessages };

@@ -27,15 +27,17 @@ double similarity(const TextModel& model, std::string_view query, std::string_vi
 std::string classify_output(const TextModel& model, std::string_view query, std::string_view text) {
   const Input inputs[] = {{query, {}}, {text, {}}};
   const std::vector<Answer> answers = model.answer(inputs).value();
+  const HeadInfo head = model.heads()[0];
   std::string out;
   for (const Answer& answer : answers) {
     if (!answer.scores.empty()) {
       const auto best = std::ranges::max_element(answer.scores);
-      out +=
-          fmt::format("{} {:.5f}\n", model.heads()[0].labels[best - answer.scores.begin()], *best);
+      out += fmt::format("{} {} {:.5f}\n", head.name, head.labels[best - answer.scores.begin()],
+                         *best);
     }
     for (const Entity& entity : answer.entities) {
-      out += fmt::format("{} {} {} {:.5f}\n", entity.type, entity.begin, entity.end, entity.score);
+      out += fmt::format("{} {} {} {} {:.5f}\n", head.name, entity.type, entity.begin, entity.end,
+                         entity.score);
     }
   }
   return out;

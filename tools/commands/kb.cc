@@ -93,13 +93,20 @@ void write_labels(const knowledge::Manifest& manifest, const KbExamples& example
   }
 }
 
-Result<void> check_kb(const std::string& name, const ModelChoice& choice) {
+// `is_given`: somebody named the model, so it must be there.
+Result<void> check_kb(const std::string& name, const ModelChoice& choice, bool is_given) {
   SIGNALBOX_TRY(const knowledge::Manifest manifest, read_manifest(name));
   const KbExamples examples = examples_of(manifest);
+  const fs::path directory = model_directory(choice.model);
   std::vector<size_t> nearest;
-  std::string quality = "no model, so the examples are not compared";
+  std::string quality;
   std::error_code ignored;
-  if (fs::exists(model_directory(choice.model), ignored) && examples.texts.size() > 1) {
+  if (examples.texts.size() < 2) {
+    quality = "there is nothing to compare the example with";
+  } else if (!is_given && !fs::exists(directory, ignored)) {
+    quality = fmt::format("there is no model at {}, so the examples are not compared",
+                          directory.string());
+  } else {
     SIGNALBOX_TRY(const auto model, open_model(choice));
     SIGNALBOX_TRY(const std::vector<float> vectors, signals::embed_all(*model, examples.texts));
     nearest = nearest_labels(examples, vectors);
@@ -122,7 +129,8 @@ int kb_command(int argc, char** argv) {
                            "that lie nearer to an example of another label.");
   options.positional_help("check FILE");
   options.add_options()("words", "check FILE", cxxopts::value<std::vector<std::string>>());
-  options.add_options()("model", "embedding model; without it, only the file is checked",
+  options.add_options()("model",
+                        "embedding model; if the default one is not here, only the file is checked",
                         cxxopts::value<std::string>()->default_value("minilm"), "DIR");
   add_pass_options(options);
   options.parse_positional("words");
@@ -137,7 +145,7 @@ int kb_command(int argc, char** argv) {
     ModelChoice choice;
     choice.model = parsed["model"].as<std::string>();
     choice.options = *passes;
-    const auto done = check_kb(words[1], choice);
+    const auto done = check_kb(words[1], choice, parsed.count("model") > 0);
     return done ? kExitOk : report(done.error());
   });
 }

@@ -130,6 +130,13 @@ void print_key(const config::ClientKey& key) {
   add("groups", key.groups);
   add("models", key.models);
   add("recipes", key.recipes);
+  for (const config::RateLimit::Rule& rule : key.limits) {
+    const std::string_view unit = config::name_of_unit(rule.unit);
+    if (rule.requests_per_unit != 0)
+      line += fmt::format("  {} requests a {}", rule.requests_per_unit, unit);
+    if (rule.tokens_per_unit != 0)
+      line += fmt::format("  {} tokens a {}", rule.tokens_per_unit, unit);
+  }
   if (!key.expires.empty()) line += "  expires " + key.expires;
   std::printf("%s\n", line.c_str());
 }
@@ -141,6 +148,9 @@ int list(const cxxopts::ParseResult& parsed) {
   if (!keys) return report(keys.error());
   for (const config::ClientKey& key : place->config.access.keys) print_key(key);
   for (const config::ClientKey& key : *keys) print_key(key);
+  if (place->config.access.keys.empty() && keys->empty())
+    std::fprintf(stderr, "%s has no keys; `signalbox keys new NAME` makes one\n",
+                 place->name().c_str());
   return kExitOk;
 }
 

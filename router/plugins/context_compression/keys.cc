@@ -64,7 +64,15 @@ constexpr Key kOtherTargetKeys[] = {
 };
 constexpr Section kOtherTarget{kOtherTargetKeys};
 
+void note_current_user(Reader& reader, const yaml::Node& node, void*) {
+  const yaml::Node* mode = node.find("mode");
+  if (mode != nullptr && mode->scalar != "preserve")
+    reader.does_without(mode->line, "has no effect: the user's last message is never shortened");
+}
+
 constexpr Key kTargetsKeys[] = {
+    unbound("current_user", Kind::kAnything, "The user's last message, which is kept.")
+        .with(note_current_user),
     object(FIELD(Compression::Targets, tool_outputs), kToolOutputs, "Results of tools."),
     object(FIELD(Compression::Targets, history), kOtherTarget, "Other messages of earlier turns."),
     object(FIELD(Compression::Targets, rag), kOtherTarget, "Documents that were added."),

@@ -289,6 +289,11 @@ constexpr Key kRagBackendKeys[] = {
             "and greatest value with an effect: 8388608."),
 };
 
+constexpr Key kRagRerankKeys[] = {
+    count(FIELD(RagPlugin::Rerank, top_k), "The most relevant documents to keep. Default: all."),
+};
+constexpr Section kRagRerank{kRagRerankKeys};
+
 constexpr Key kRagKeys[] = {
     enabled<RagPlugin>("false adds no documents. Default: true."),
     word(FIELD(RagPlugin, backend), "milvus qdrant external_api mcp openai vectorstore hybrid",
@@ -314,8 +319,8 @@ constexpr Key kRagKeys[] = {
            "Least confidence; below it nothing is added.")
         .not_built("documents are looked up whatever the confidence"),
     object(FIELD(RagPlugin, backend_config), kRagBackend, "Keys of the backend."),
-    unread("rerank", "Ranking of the documents by a model.",
-           "documents are in the order of their search"),
+    object(FIELD(RagPlugin, rerank), kRagRerank,
+           "Order the documents by their relevance, with the model of `rag.reranker`."),
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ Engine::Engine(const config::Routing& routing, const NumberOf& number_of, const 
   for (const config::Decision& decision : decisions) {
     roots_.push_back(rules_.add(decision.rules, number_of, stage_of));
     guards_.push_back(config::binds_named_models(decision));
+    always_match_.push_back(config::always_matches(decision));
   }
   std::vector<uint32_t> by_name(decisions.size());
   std::iota(by_name.begin(), by_name.end(), 0u);
@@ -48,16 +49,16 @@ bool Engine::is_final(uint32_t node, const Scratch& scratch) const {
 }
 
 bool Engine::is_better(size_t a, const Rank& a_rank, size_t b, const Rank& b_rank) const {
+  const int32_t a_tier = routing_.decisions[a].tier;
+  const int32_t b_tier = routing_.decisions[b].tier;
+  if (a_tier != b_tier) return a_tier < b_tier;
+  if (always_match_[a] != always_match_[b]) return always_match_[b];
   const int32_t a_priority = routing_.decisions[a].priority;
   const int32_t b_priority = routing_.decisions[b].priority;
-  const int32_t a_tier = config::tier_of(routing_.decisions[a]);
-  const int32_t b_tier = config::tier_of(routing_.decisions[b]);
-  if (a_tier != b_tier) return a_tier < b_tier;
   using Strategy = config::Routing::Strategy;
-  if (a_tier == config::kNoTier && routing_.strategy == Strategy::kPriority &&
-      a_priority != b_priority)
+  if (routing_.strategy == Strategy::kPriority && a_priority != b_priority)
     return a_priority > b_priority;
-  if (a_tier == config::kNoTier && routing_.strategy == Strategy::kFusion) {
+  if (routing_.strategy == Strategy::kFusion) {
     const std::optional<double>& least = routing_.override_confidence;
     const bool a_overrides = least && a_rank.confidence >= *least;
     const bool b_overrides = least && b_rank.confidence >= *least;

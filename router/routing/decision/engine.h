@@ -36,8 +36,9 @@ struct Outcome {
 /// or personal data, and a decision with an action sends it to another model.
 enum class Among : uint8_t { kAll, kGuards };
 
-/// The compiled decisions of a configuration. Among those that match, the lowest tier wins, then
-/// the highest confidence. Those without a tier rank below and follow routing.strategy:
+/// The compiled decisions of a configuration. Among those that match, the lowest tier wins; a
+/// decision without one has the tier 0. Within a tier, one without conditions ranks last, and
+/// routing.strategy orders the others:
 ///   priority    priority, confidence, name
 ///   confidence  confidence, priority, name
 ///   fusion      those of override_confidence or more, then the others; within each group, the one
@@ -86,6 +87,7 @@ class Engine {
   Rules rules_;
   std::vector<uint32_t> roots_;      // (decisions)
   std::vector<bool> guards_;         // (decisions)
+  std::vector<bool> always_match_;   // (decisions) without conditions
   std::vector<uint32_t> name_rank_;  // (decisions) place in the order of names
 };
 

@@ -91,9 +91,41 @@ TEST(Catalogue, a_name_at_the_server_that_is_not_known_is_an_error) {
   EXPECT_EQ(newer_errors(catalogued("catalog: x/unheard-of, provider_model_id: u, backend_refs: "
                                     "[{endpoint: 'h:1'}]")),
             "accepted");
-  EXPECT_EQ(newer_errors(catalogued("catalog: vllm-sr/mom-v1-lite, backend_refs: [{type: echo}]")),
-            "f.yaml:2: providers.models[0].catalog: \"vllm-sr/mom-v1-lite\" is a recipe that comes "
-            "with the Semantic Router; this router has none of them");
+}
+
+TEST(Catalogue, clients_cannot_name_a_model_that_is_called_like_the_routers_choice) {
+  EXPECT_EQ(newer_notices("version: v0.3\nproviders: {models: [{name: MoM, backend_refs: [{type: "
+                          "echo}]}]}\n"),
+            "f.yaml:2: providers.models[0].name: \"MoM\" lets the router choose, so clients cannot "
+            "name this model");
+}
+
+TEST(Catalogue, an_adapter_may_be_the_default_model) {
+  const std::string file = R"(version: v0.3
+providers:
+  defaults: {model: poet}
+  models: [{name: base, provider_model_id: llama, backend_refs: [{endpoint: "h:1"}]}]
+routing: {modelCards: [{name: base, loras: [{name: poet}]}]}
+)";
+  const Config config = newer_config(file);
+  ASSERT_EQ(config.providers.models.size(), 2U);
+  EXPECT_EQ(config.providers.models[1].name, "poet");
+  EXPECT_EQ(config.providers.models[1].provider_model_id, "poet");
+  EXPECT_EQ(config.providers.models[1].backend_refs.at(0).host, "h");
+  EXPECT_EQ(newer_notices(file),
+            "f.yaml:3: the default model \"poet\" is an adapter of \"base\"; it is read as a model "
+            "of the same servers");
+}
+
+TEST(Catalogue, a_recipe_among_the_models_is_left_out) {
+  const std::string file = std::string(kTwoModels) + "    - {name: m, catalog: vllm-sr/mom-v1}\n";
+  EXPECT_EQ(newer_config(file).providers.models.size(), 2U);
+  EXPECT_EQ(newer_notices(file),
+            "f.yaml:7: providers.models[2].catalog: left out: \"vllm-sr/mom-v1\" is a recipe that "
+            "comes with the Semantic Router; this router has none of them (docs/upstream.md)");
+  EXPECT_NE(newer_errors(file + "routing: {decisions: [{name: d, modelRefs: [{model: m}]}]}\n")
+                .find("unknown model \"m\""),
+            std::string::npos);
 }
 
 TEST(Catalogue, a_provider_of_many_publishers_has_only_the_names_that_are_known) {

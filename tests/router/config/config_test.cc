@@ -366,12 +366,19 @@ TEST(Config, reliability_uses_the_terms_of_envoy) {
 }
 
 TEST(Config, a_fallback_is_another_model) {
-  for (const char* name : {"a", "c"}) {
-    EXPECT_EQ(notices_of(with_reliability(fmt::format("fallback_models: [{}]", name))),
-              fmt::format("refused: f.yaml:8: providers.models[1].reliability.fallback_models: "
-                          "expected another model, found \"{}\" (known: b)",
-                          name));
-  }
+  constexpr std::string_view kPlace =
+      "refused: f.yaml:8: providers.models[1].reliability.fallback_models: ";
+  EXPECT_EQ(
+      notices_of(with_reliability("fallback_models: [a]")),
+      fmt::format("{}expected another model, found the model itself, \"a\" (known: b)", kPlace));
+  EXPECT_EQ(notices_of(with_reliability("fallback_models: [other]")),
+            fmt::format("{}unknown model \"other\" (known: b)", kPlace));
+}
+
+TEST(Config, the_usual_embedder_may_be_named_by_any_key) {
+  EXPECT_EQ(notices_of("version: v0.3\n@providers\nglobal:\n  model_catalog:\n    embeddings:\n"
+                       "      semantic: {bert_model_path: models/minilm}\n"),
+            "");
 }
 
 TEST(Config, files_model_needs_exactly_one_server) {
@@ -523,6 +530,20 @@ TEST(Config, a_misspelt_section_is_an_error_that_suggests_the_right_name) {
                       "d}]\n  x: [y]\n"),
             "accepted")
       << "nothing stands in the one, and the others may be for another program";
+}
+
+TEST(Config, a_section_of_the_top_that_is_indented_is_an_error) {
+  EXPECT_EQ(errors_of("version: v0.3\n@providers\nglobal:\n  router: {}\n  routing:\n"
+                      "    decisions: [{name: d}]\n"),
+            "f.yaml:5: global: unknown key \"routing\"; `routing:` stands at the top of the file, "
+            "without spaces in front");
+  EXPECT_EQ(errors_of("version: v0.3\n@providers\nglobal:\n  router: {}\n  routing:\n  decisions: "
+                      "[{name: d}]\n"),
+            "f.yaml:5: global: unknown key \"routing\"; `routing:` stands at the top of the file, "
+            "without spaces in front")
+      << "only its first line is indented";
+  EXPECT_EQ(errors_of("version: v0.3\n@providers\nrouting:\n  routing: 1\n"), "accepted")
+      << "nothing is lost with it";
 }
 
 TEST(Config, messages_show_variables_by_name_and_no_password) {

@@ -50,32 +50,20 @@ routing:
       "other\", because that decision can rank above it; give the guard the highest priority\n";
   const std::string by_tier =
       start +
-      "other\", because that decision can rank above it; give the guard a lower tier than that of "
-      "every other decision\n";
+      "other\", because that decision can rank above it; give every other decision a higher tier "
+      "than the guard's\n";
   EXPECT_EQ(notices("", "priority: 51", keyword), "");
   EXPECT_EQ(notices("", "priority: 49", keyword), low);
   EXPECT_EQ(notices("", "priority: 50", keyword), low) << "equal priorities compare confidences";
-  EXPECT_EQ(notices("", "priority: 0", keyword),
+  EXPECT_EQ(notices("", "priority: 1", keyword), low) << "\"rest\" has no conditions";
+  EXPECT_EQ(notices("", "tier: 2\n      priority: 51", keyword),
             start +
-                "rest\" or 1 other decision, because each of them can rank above it; give the "
-                "guard the highest priority\n");
-  EXPECT_EQ(notices("", "tier: 2", keyword), "");
-  const std::string mixed =
-      "without a tier it ranks below the decisions that have one; in the Semantic Router it ranks "
-      "above them (docs/upstream.md)\n";
-  EXPECT_EQ(notices("", "tier: 2", "tier: 1, " + keyword),
-            by_tier + "f.yaml:16: routing.decisions[1]: " + mixed);
-  EXPECT_EQ(notices("", "priority: 99", "tier: 1, " + keyword),
-            by_tier + "f.yaml:16: routing.decisions[1]: " + mixed)
+                "rest\" or 1 other decision, because each of them can rank above it; give every "
+                "other decision a higher tier than the guard's\n")
       << "a priority does not help against a tier";
   EXPECT_EQ(notices("strategy: confidence", "priority: 99", keyword), by_tier);
-  EXPECT_EQ(notices("strategy: confidence", "priority: 99", "rules: {}"), "")
-      << "a rule without conditions has the confidence 0";
-  EXPECT_EQ(notices("strategy: fusion", "priority: 99", "rules: {}"),
-            start +
-                "rest\" or 1 other decision, because each of them can rank above it; give the "
-                "guard a lower tier than that of every other decision\n")
-      << "a rule without conditions has the cheapest evidence";
+  EXPECT_EQ(notices("strategy: confidence", "priority: 99", "rules: {}"), "");
+  EXPECT_EQ(notices("strategy: fusion", "priority: 99", "rules: {}"), "");
   EXPECT_EQ(notices("", "priority: 2",
                     keyword + ", plugins: [{type: fast_response, configuration: {message: no}}]"),
             "")

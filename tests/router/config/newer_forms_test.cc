@@ -142,7 +142,8 @@ TEST(NewerForms, names_the_resource_around_a_configuration) {
             "f.yaml:1: the file is a resource of Kubernetes; expected the configuration alone, "
             "which a ConfigMap has as a text under data");
   EXPECT_EQ(newer_errors("replicaCount: 1\nconfig: {version: v0.3, providers: {}}\n"),
-            "f.yaml:1: the file has values for Helm; expected the part under config alone");
+            "f.yaml:1: the file has values for Helm; expected the part under config alone, which "
+            "`signalbox config migrate` prints");
 }
 
 // --- assignments ---

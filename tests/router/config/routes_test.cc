@@ -54,10 +54,10 @@ TEST(Actions, mistakes_are_errors) {
 
 TEST(Actions, a_guard_that_another_decision_precedes_gets_a_notice) {
   const std::string notices = newer_notices(std::string(kTwoModels) + R"(routing:
-  signals: {jailbreak: [{name: j}]}
+  signals: {jailbreak: [{name: j}], keywords: [{name: k, keywords: [x]}]}
   decisions:
     - {name: safe, priority: 1, rules: {type: jailbreak, name: j}, action: {type: route, destination: large}}
-    - {name: other, priority: 2, rules: {operator: AND}, modelRefs: [{model: small}]}
+    - {name: other, priority: 2, rules: {type: keyword, name: k}, modelRefs: [{model: small}]}
 )");
   EXPECT_EQ(
       notices,
@@ -154,7 +154,7 @@ TEST(Algorithms, older_ones_are_read_as_static_with_a_notice) {
   }
 }
 
-TEST(Bindings, a_reranker_of_one_routing_gets_a_notice) {
+TEST(Bindings, a_reranker_of_one_routing_is_its_own) {
   const std::string file = std::string(kTwoModels) + R"(global:
   model_catalog: {deployments: {r: {provider: candle, artifact: models/r}}}
 recipes:
@@ -164,11 +164,91 @@ recipes:
       decisions: [{name: d, modelRefs: [{model: small}]}]
   - {name: two, routing: {decisions: [{name: e, modelRefs: [{model: small}]}]}}
 )";
-  EXPECT_NE(
-      newer_notices(file).find("recipes[0].routing.model_bindings.rag.reranker: has no effect"),
-      std::string::npos)
-      << newer_notices(file);
-  EXPECT_EQ(newer_config(file).system_models.reranker, "");
+  const Config config = newer_config(file);
+  EXPECT_EQ(config.system_models.reranker, "");
+  EXPECT_EQ(reranker_of(config, config.recipes.at(0).routing), "models/r");
+  EXPECT_EQ(reranker_of(config, config.recipes.at(1).routing), "");
+}
+
+TEST(Bindings, a_plugin_that_ranks_again_without_a_model_has_a_notice) {
+  const auto notices_with = [](std::string_view more) {
+    return newer_notices(with_rules(
+        "{operator: AND}",
+        fmt::format(", plugins: [{{type: rag, configuration: {{backend: external_api, rerank: "
+                    "{{top_k: 1}}{}, backend_config: {{endpoint: \"http://a\", request_format: "
+                    "elasticsearch}}}}}}]",
+                    more)));
+  };
+  EXPECT_EQ(notices_with(""),
+            "f.yaml:8: rerank of rag: no binding names the model of rag.reranker: documents are in "
+            "the order of their search (docs/upstream.md)");
+  EXPECT_NE(notices_with(", on_failure: block").find("are refused"), std::string::npos);
+}
+
+TEST(Bindings, a_server_of_the_model_runtime_may_stay_unused) {
+  const auto with_binding = [](std::string_view bindings) {
+    return fmt::format(R"({}global:
+  model_catalog:
+    deployments: {{attached: {{provider: model_runtime, endpoint: "http://runtime:8100"}}}}
+    bindings: {{{}}}
+)",
+                       kTwoModels, bindings);
+  };
+  EXPECT_EQ(newer_errors(with_binding("")), "accepted");
+  EXPECT_EQ(newer_errors(with_binding(
+                "prompt_guard: {deployment: attached, contract: label_distribution.v1}")),
+            "f.yaml:10: global.model_catalog.bindings.prompt_guard: a server of the provider "
+            "model_runtime is not built; expected an artifact, or the provider http");
+}
+
+TEST(Bindings, independent_labels_have_an_operating_point) {
+  const auto file = [](std::string_view binding) {
+    return fmt::format(R"({}routing:
+  signals: {{classifiers: [{{name: risk, type: local, labels: [a, b]}}]}}
+  model_bindings: {{classifier.risk: {{deployment: d, {}}}}}
+global:
+  model_catalog: {{deployments: {{d: {{provider: candle, artifact: models/risk}}}}}}
+)",
+                       kTwoModels, binding);
+  };
+  const ClassifierSignal signal =
+      newer_config(file("contract: label_scores.v1")).routing.classifiers.at(0);
+  ASSERT_TRUE(signal.operating_point);
+  EXPECT_EQ(signal.operating_point->path, "operating_point.json");
+  EXPECT_EQ(newer_errors(file("contract: label_distribution.v1, operating_point: {path: p}")),
+            "f.yaml:9: routing.model_bindings.classifier.risk: operating_point: expected the "
+            "contract label_scores.v1, found \"label_distribution.v1\"");
+  EXPECT_EQ(newer_errors(file("contract: score.v1")),
+            "f.yaml:9: routing.model_bindings.classifier.risk: expected the contract "
+            "label_distribution.v1 or label_scores.v1, found \"score.v1\"");
+}
+
+TEST(EarlyParts, groups_of_signals_become_partitions) {
+  const std::string file = std::string(kTwoModels) + R"(routing:
+  signals:
+    keywords: [{name: a, keywords: [x]}, {name: b, keywords: [y]}]
+    signal_groups: [{name: g, semantics: exclusive, members: [a, b], default: a}]
+)";
+  const Config config = newer_config(file);
+  ASSERT_EQ(config.routing.projections.partitions.size(), 1U);
+  EXPECT_EQ(config.routing.projections.partitions.at(0).name, "g");
+  EXPECT_NE(newer_errors(file + "  projections: {partitions: []}\n").find("signal_groups"),
+            std::string::npos);
+}
+
+TEST(EarlyParts, prices_have_other_names) {
+  const Config config = newer_config(R"(version: v0.3
+providers:
+  models:
+    - name: m
+      backend_refs: [{type: echo}]
+      pricing: {input_cost_per_million_tokens: '2', output_cost_per_million_tokens: '12', cache_read_cost_per_million_tokens: '0.5', cache_write_cost_per_million_tokens: '3'}
+)");
+  const Pricing& pricing = config.providers.models.at(0).pricing.value();
+  EXPECT_EQ(pricing.prompt_per_1m, 2);
+  EXPECT_EQ(pricing.completion_per_1m, 12);
+  EXPECT_EQ(pricing.cached_input_per_1m, 0.5);
+  EXPECT_EQ(pricing.cache_write_per_1m, 3);
 }
 
 TEST(EarlyParts, plugins_that_refused_become_signals_and_decisions) {
@@ -192,7 +272,8 @@ recipes:
   EXPECT_TRUE(config.routing.jailbreak.empty()) << "the file switches it off";
   const Decision& refusal = config.routing.decisions[1];
   EXPECT_TRUE(binds_named_models(refusal));
-  EXPECT_EQ(refusal.tier, 1);
+  EXPECT_EQ(refusal.tier, 0);
+  EXPECT_EQ(config.routing.decisions[0].tier, 1);
   EXPECT_EQ(refusal.rules.conditions.size(), 2u) << "it is for the requests of the decision";
   const Routing& recipe = config.recipes.at(0).routing;
   ASSERT_EQ(recipe.decisions.size(), 2u);
@@ -213,16 +294,17 @@ std::string with_plugin(std::string_view plugin, std::string_view keys = "",
 
 TEST(EarlyParts, no_decision_ranks_above_a_plugin_that_refused) {
   for (const auto& [keys, routing, tier] :
-       {std::tuple{", priority: 2147483647", "", 0},
+       {std::tuple{", priority: 2147483647", "", 1},
         {", tier: 1", "", 2},
         {", tier: 5", "", 6},
         {", rules: {operator: OR, conditions: [{type: domain, name: law}]}",
-         "  strategy: confidence\n", 0}}) {
+         "  strategy: confidence\n", 1},
+        {", tier:", "", 1}}) {
     const std::string file = with_plugin("{type: pii}", keys, routing);
     const Config config = newer_config(file);
     ASSERT_EQ(config.routing.decisions.size(), 2u);
     EXPECT_EQ(config.routing.decisions[0].tier, tier);
-    EXPECT_EQ(config.routing.decisions[1].tier, 1);
+    EXPECT_EQ(config.routing.decisions[1].tier, 0);
     EXPECT_EQ(newer_notices(file),
               "f.yaml:1: the plugins jailbreak and pii are of older files; each becomes a signal, "
               "and a decision that refuses what the signal finds");
@@ -312,35 +394,42 @@ global: {access: {keys_file: keys.json}}
             "global.access; expected api_key_env or api_key without this key");
 }
 
-TEST(Tiers, a_file_with_some_gets_a_notice) {
-  const auto notices = [](std::string_view tier) {
+TEST(Tiers, a_decision_without_conditions_gets_a_notice_if_it_hides_others) {
+  const auto notices = [](std::string_view a, std::string_view b) {
     return newer_notices(fmt::format(
-        "{}routing:\n  decisions:\n    - {{name: a, tier: 1, modelRefs: [{{model: small}}]}}\n"
-        "    - {{name: b, {}modelRefs: [{{model: small}}]}}\n",
-        kTwoModels, tier));
+        "{}routing:\n  signals: {{keywords: [{{name: k, keywords: [x]}}]}}\n  decisions:\n"
+        "    - {{name: a, {}modelRefs: [{{model: small}}]}}\n"
+        "    - {{name: b, {}rules: {{type: keyword, name: k}}, modelRefs: [{{model: small}}]}}\n",
+        kTwoModels, a, b));
   };
-  EXPECT_EQ(notices("tier: 2, "), "");
+  EXPECT_EQ(notices("tier: 2, ", "tier: 1, "), "");
+  EXPECT_EQ(notices("tier: 2, ", ""), "");
+  EXPECT_EQ(notices("", "tier: 1, "),
+            "f.yaml:10: routing.decisions[0]: \"b\" never wins, because this decision has no "
+            "conditions and a lower tier");
+  EXPECT_EQ(notices("priority: 3, ", "priority: 3, "), "");
   EXPECT_EQ(
-      notices(""),
-      "f.yaml:10: routing.decisions[1]: without a tier it ranks below the decisions that have "
-      "one; in the Semantic Router it ranks above them (docs/upstream.md)");
+      notices("priority: 4, ", "priority: 3, "),
+      "f.yaml:10: routing.decisions[0]: without conditions it ranks below the other decisions "
+      "of its tier, in spite of its priority");
 }
 
-TEST(Tiers, a_guard_may_have_one_or_lack_one) {
+TEST(Tiers, no_decision_may_have_a_lower_one_than_a_guard) {
   const auto notices = [](std::string_view guard, std::string_view other) {
     return newer_notices(fmt::format(R"({}routing:
-  signals: {{jailbreak: [{{name: j}}]}}
+  signals: {{jailbreak: [{{name: j}}], keywords: [{{name: k, keywords: [x]}}]}}
   decisions:
     - {{name: g, {}, rules: {{type: jailbreak, name: j}}, action: {{type: route, destination: large}}}}
-    - {{name: d, {}, modelRefs: [{{model: small}}]}}
+    - {{name: d, {}, rules: {{type: keyword, name: k}}, modelRefs: [{{model: small}}]}}
 )",
                                      kTwoModels, guard, other));
   };
-  EXPECT_EQ(notices("tier: 1", "priority: 5"), "") << "an action guards, too";
-  EXPECT_EQ(notices("priority: 9", "tier: 1"),
+  EXPECT_EQ(notices("priority: 9", "tier: 1"), "");
+  EXPECT_EQ(notices("tier: 1", "tier: 2"), "");
+  EXPECT_EQ(notices("tier: 1", "priority: 5"),
             "f.yaml:10: routing.decisions[0]: the guard \"g\" does not route a request that also "
-            "matches \"d\", because that decision can rank above it; give the guard a lower tier "
-            "than that of every other decision");
+            "matches \"d\", because that decision can rank above it; give every other decision a "
+            "higher tier than the guard's");
 }
 
 TEST(Safety, parts_that_would_change_an_answer_are_errors) {

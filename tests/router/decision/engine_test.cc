@@ -123,6 +123,34 @@ TEST(Decision, priority_decides_before_confidence_and_confidence_before_name) {
   EXPECT_EQ(index(Strategy::kPriority, {}), kNoDecision);
 }
 
+// The cases are those of the Semantic Router's newest order.
+TEST(Decision, the_tier_comes_first_and_a_decision_without_one_has_the_tier_0) {
+  const std::vector<Value> signals{yes(0.5), yes(0.9)};
+  const auto in_tier = [](int32_t tier, config::Decision decision) {
+    decision.tier = tier;
+    return decision;
+  };
+  for (const Strategy strategy : {Strategy::kPriority, Strategy::kConfidence, Strategy::kFusion}) {
+    const auto index = [&](std::vector<config::Decision> decisions) {
+      return outcome_of(strategy, std::move(decisions), signals).decision;
+    };
+    EXPECT_EQ(index({in_tier(2, make("a", 9, leaf(1))), in_tier(1, make("b", 1, leaf(0)))}), 1);
+    EXPECT_EQ(index({in_tier(1, make("a", 9, leaf(1))), make("b", 1, leaf(0))}), 1);
+    EXPECT_EQ(index({in_tier(1, make("a", 9, leaf(1))), make("b", 1, all({}))}), 1)
+        << "it hides the decisions of higher tiers";
+    EXPECT_EQ(index({make("a", 9, all({})), make("b", 1, leaf(0))}), 1)
+        << "without conditions it ranks last in its tier";
+    EXPECT_EQ(index({make("b", 1, all({})), make("a", 1, all({}))}), 1);
+  }
+  const auto in_one_tier = [&](Strategy strategy) {
+    std::vector<config::Decision> decisions{in_tier(1, make("a", 2, leaf(0))),
+                                            in_tier(1, make("b", 1, leaf(1)))};
+    return outcome_of(strategy, std::move(decisions), signals).decision;
+  };
+  EXPECT_EQ(in_one_tier(Strategy::kPriority), 0) << "the strategy holds in tiers, too";
+  EXPECT_EQ(in_one_tier(Strategy::kConfidence), 1);
+}
+
 TEST(Decision, rules_that_must_be_known_keep_the_outcome_open) {
   config::Decision guard = make("guard", 1, all({leaf(0), leaf(1)}));
   guard.rules.on_error = Rule::OnError::kUnknown;
@@ -252,6 +280,7 @@ class Random {
     if (below(2) == 0) out.override_confidence = below(5) / 4.0;
     for (int n = below(6); n > 0; --n) {
       out.decisions.push_back(make(std::string(1, static_cast<char>('a' + n)), below(3), rule(3)));
+      out.decisions.back().tier = below(2);
     }
     return out;
   }

@@ -134,6 +134,18 @@ TEST(Ledger, refuses_a_file_that_is_not_a_ledger) {
   EXPECT_EQ(Database::open(folder.path() / "none.db", true).error().code, Code::kNotFound);
 }
 
+TEST(Ledger, reports_a_folder_in_which_it_may_make_no_file) {
+  namespace fs = std::filesystem;
+  const test::TemporaryDirectory folder;
+  fs::permissions(folder.path(), fs::perms{0555});
+  const uid_t user = ::geteuid();
+  ASSERT_EQ(::seteuid(user == 0 ? 65534 : user), 0);  // root may write everywhere
+  const std::string message = Ledger::open(folder.path() / "spending.db").error().message;
+  ASSERT_EQ(::seteuid(user), 0);
+  fs::permissions(folder.path(), fs::perms::owner_all);
+  EXPECT_NE(message.find("(Permission denied)"), std::string::npos) << message;
+}
+
 TEST(Ledger, counts_a_group_once_that_a_header_lists_twice) {
   const test::TemporaryDirectory folder;
   const auto file = folder.path() / "s.db";
