@@ -5,6 +5,7 @@
 #include <array>
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,6 @@ struct signalbox_answers {
   size_t heads = 0;
   std::vector<engine::Answer> answers;                  // (texts, heads)
   std::vector<std::vector<signalbox_entity>> entities;  // (texts, heads): point into answers
-
-  bool holds(size_t text, size_t head) const {
-    return head < heads && text < answers.size() / heads;
-  }
 };
 
 namespace {
@@ -79,6 +76,25 @@ signalbox_status guarded(const Body& body) noexcept {
     last_error = "internal error";
   }
   return SIGNALBOX_INTERNAL;
+}
+
+// Writes a count for the caller, who may pass NULL.
+void set_count(size_t* count, size_t value) {
+  if (count != nullptr) *count = value;
+}
+
+// Returns the place of a text and a head in the lists of `answers`, or nullopt.
+std::optional<size_t> place_of(const signalbox_answers* answers, size_t text, size_t head) {
+  if (answers == nullptr || head >= answers->heads) return std::nullopt;
+  if (text >= answers->answers.size() / answers->heads) return std::nullopt;
+  return text * answers->heads + head;
+}
+
+// Returns a list's values, or NULL and 0 if it is empty.
+template <class T>
+const T* list_of(const std::vector<T>& list, size_t* count) {
+  set_count(count, list.size());
+  return list.empty() ? nullptr : list.data();
 }
 
 Result<void> need(const void* pointer, const char* name) {
@@ -240,20 +256,20 @@ void signalbox_close(signalbox_model* model) {
 }
 
 int32_t signalbox_dim(const signalbox_model* model) {
-  return model->model->dim();
+  return model == nullptr ? 0 : model->model->dim();
 }
 
 int32_t signalbox_layers(const signalbox_model* model) {
-  return model->model->layers();
+  return model == nullptr ? 0 : model->model->layers();
 }
 
 int32_t signalbox_tokens_max(const signalbox_model* model) {
-  return model->model->tokens_max();
+  return model == nullptr ? 0 : model->model->tokens_max();
 }
 
 const signalbox_head* signalbox_heads(const signalbox_model* model, size_t* count) {
-  *count = model->heads.size();
-  return model->heads.data();
+  set_count(count, 0);
+  return model == nullptr ? nullptr : list_of(model->heads, count);
 }
 
 signalbox_status signalbox_embed(const signalbox_model* model, const signalbox_text* texts,
@@ -282,18 +298,14 @@ void signalbox_answers_free(signalbox_answers* answers) {
 
 const float* signalbox_scores(const signalbox_answers* answers, size_t text, size_t head,
                               size_t* count) {
-  *count = 0;
-  if (!answers->holds(text, head)) return nullptr;
-  const auto& scores = answers->answers[text * answers->heads + head].scores;
-  *count = scores.size();
-  return scores.empty() ? nullptr : scores.data();
+  set_count(count, 0);
+  const auto place = place_of(answers, text, head);
+  return place ? list_of(answers->answers[*place].scores, count) : nullptr;
 }
 
 const signalbox_entity* signalbox_entities(const signalbox_answers* answers, size_t text,
                                            size_t head, size_t* count) {
-  *count = 0;
-  if (!answers->holds(text, head)) return nullptr;
-  const auto& entities = answers->entities[text * answers->heads + head];
-  *count = entities.size();
-  return entities.empty() ? nullptr : entities.data();
+  set_count(count, 0);
+  const auto place = place_of(answers, text, head);
+  return place ? list_of(answers->entities[*place], count) : nullptr;
 }

@@ -14,6 +14,8 @@
 // Threads: any number of threads may use a model concurrently. Close it when no thread uses it.
 //   Answers are constant.
 // Options: NULL or all zeros select the defaults.
+// Queries: functions without a status return 0 or NULL if the handle is NULL. A pointer to a count
+//   may be NULL.
 
 #include <stddef.h>
 #include <stdint.h>

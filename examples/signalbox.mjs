@@ -78,6 +78,7 @@ export class Model {
 
   /** Returns for each text one answer a head, in the order of `names`: the scores by label, or spans as {type, begin, end, score}. */
   answer(texts, pairs = null) {
+    if (pairs && pairs.length !== texts.length) throw new RangeError(`${pairs.length} pairs for ${texts.length} texts`);
     const out = [null];
     check(answer(this.#model, structs(texts), pairs && structs(pairs), texts.length, out));
     try {
@@ -116,7 +117,7 @@ function main(directory, ...texts) {
   model.close();
 }
 
-if (realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   if (process.argv.length < 4) {
     console.error("usage: signalbox.mjs MODEL TEXT...");
     process.exit(1);

@@ -96,6 +96,8 @@ class Model:
     def answer(self, texts, pairs=None):
         """Returns for each text one answer a head, in the order of `names`: the scores by label, or spans as (type, begin,
         end, score)."""
+        if pairs is not None and len(pairs) != len(texts):
+            raise ValueError(f"{len(pairs)} pairs for {len(texts)} texts")
         answers = c_void_p()
         second = None if pairs is None else _texts(pairs)
         _check(_library.signalbox_answer(self._model, _texts(texts), second, len(texts), byref(answers)))

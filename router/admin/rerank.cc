@@ -101,7 +101,7 @@ OrFailure<std::vector<engine::RankedDocument>> rank(const Reranker& reranker,
   return *std::move(ranked);
 }
 
-// Cohere's and Jina's API.
+// Cohere's API, version 1 or 2, and Jina's.
 OrFailure<std::string> rerank_documents(const http::Request& request,
                                         const serving::ServingState& state,
                                         const engine::Patience& patience) {
@@ -150,6 +150,15 @@ OrFailure<void> check_lengths(const Reranker& reranker, std::string_view query,
   return {};
 }
 
+// Refuses a request that wants the beginning of a text cut, because the end is.
+OrFailure<void> check_direction(const json::Value& root) {
+  const auto direction = root.find("truncation_direction");
+  if (!direction || direction->is_null()) return {};
+  if (direction->is_string() && (direction->text() == "Right" || direction->text() == "right"))
+    return {};
+  return invalid("truncation_direction: expected \"Right\"");
+}
+
 // The API of Text Embeddings Inference. Its servers truncate unless a request forbids it.
 OrFailure<std::string> rerank_texts(const http::Request& request,
                                     const serving::ServingState& state,
@@ -161,6 +170,8 @@ OrFailure<std::string> rerank_texts(const http::Request& request,
   SIGNALBOX_OR_FAIL(const bool raw, flag_member(root, "raw_scores"));
   SIGNALBOX_OR_FAIL(const bool returns_text, flag_member(root, "return_text"));
   SIGNALBOX_OR_FAIL(const bool truncates, flag_member(root, "truncate"));
+  if (auto right = check_direction(root); !right)
+    return tl::unexpected<access::Failure>(std::move(right).error());
   const auto given = root.find("truncate");
   SIGNALBOX_OR_FAIL(const Reranker reranker, find_reranker(state));
   if (given && !given->is_null() && !truncates) {
@@ -180,7 +191,7 @@ OrFailure<std::string> rerank_texts(const http::Request& request,
 }
 
 constexpr std::pair<std::string_view, ClientHandler> kRerankHandlers[] = {
-    {"/v1/rerank", rerank_documents}, {"/rerank", rerank_texts}};
+    {"/v1/rerank", rerank_documents}, {"/v2/rerank", rerank_documents}, {"/rerank", rerank_texts}};
 
 }  // namespace
 

@@ -15,6 +15,7 @@ constexpr size_t kIdBytesMax = 256;
 constexpr Endpoint kEndpoints[] = {
     {"POST", "/v1/embeddings"},
     {"POST", "/v1/rerank"},
+    {"POST", "/v2/rerank"},
     {"POST", "/rerank"},
     {"POST", "/v1/moderations"},
     {.method = "POST", .path = "/v1/images/generations", .generates = true},

@@ -41,6 +41,15 @@ test("the library classifies like the program", { skip }, () => {
   assert.equal(best, `domain ${label} ${score.toFixed(5)}`);
 });
 
+test("fewer second texts than texts are refused", { skip }, () => {
+  const program = `import { Model } from "./signalbox.mjs"; new Model(${JSON.stringify(kModel)}).answer(["a", "b"], ["c"]);`;
+  const done = spawnSync("node", ["--input-type=module", "-e", program], {
+    cwd: folder, encoding: "utf8", env: { ...process.env, SIGNALBOX_LIBRARY: kLibrary },
+  });
+  assert.equal(done.status, 1);
+  assert.match(done.stderr, /RangeError: 1 pairs for 2 texts/);
+});
+
 test("the library reports a missing model", { skip }, () => {
   const done = example("nowhere", kText);
   assert.equal(done.status, 1);

@@ -197,6 +197,12 @@ test("embeddings of a server pass byte for byte, except for the model's name", a
   assert.deepEqual(withoutOwn(passed.headers), withoutOwn(plain.headers));
 });
 
+test("Cohere's newer path for reranking reaches the server, too", async () => {
+  const passed = await send(daemon.url, "POST", "/v2/rerank", {}, '{"model": "reranker", "query": "q", "documents": ["a"]}');
+  assert.equal(server.last.path, "/v2/rerank");
+  assert.equal(passed.headers["x-vsr-selected-model"], "reranker");
+});
+
 test("a body whose model keeps its name reaches the server unchanged, and the reply unchanged the client", async () => {
   const body = '{ "model" : "reranker", "query":"q", "documents":["a"], "n": 12345678901234567890123 }';
   const plain = await send(`http://127.0.0.1:${server.port}`, "POST", "/v1/rerank?a=b", { "content-type": "text/plain" }, body);

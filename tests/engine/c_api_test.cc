@@ -187,6 +187,27 @@ TEST_F(CApi, names_the_wrong_argument) {
   std::thread([] { EXPECT_STREQ(signalbox_last_error(), ""); }).join();
 }
 
+TEST_F(CApi, queries_about_no_handle_find_nothing) {
+  EXPECT_EQ(signalbox_dim(nullptr), 0);
+  EXPECT_EQ(signalbox_layers(nullptr), 0);
+  EXPECT_EQ(signalbox_tokens_max(nullptr), 0);
+  size_t count = 7;
+  EXPECT_EQ(signalbox_heads(nullptr, &count), nullptr);
+  EXPECT_EQ(count, 0u);
+  for (size_t* const at : {&(count = 7), static_cast<size_t*>(nullptr)}) {
+    EXPECT_EQ(signalbox_scores(nullptr, 0, 0, at), nullptr);
+    EXPECT_EQ(signalbox_entities(nullptr, 0, 0, at), nullptr);
+    EXPECT_EQ(count, 0u);
+  }
+  EXPECT_NE(signalbox_heads(model_, nullptr), nullptr);
+  signalbox_answers* answers = nullptr;
+  const signalbox_text text = text_of("abc");
+  ASSERT_EQ(signalbox_answer(model_, &text, nullptr, 1, &answers), SIGNALBOX_OK);
+  EXPECT_NE(signalbox_scores(answers, 0, 0, nullptr), nullptr);
+  EXPECT_EQ(signalbox_scores(answers, 1, 0, nullptr), nullptr);
+  signalbox_answers_free(answers);
+}
+
 TEST_F(CApi, returns_the_reason_why_a_directory_does_not_open) {
   signalbox_model* model = model_;
   EXPECT_EQ(signalbox_open("/nowhere/at/all", nullptr, &model), SIGNALBOX_NOT_FOUND);

@@ -47,6 +47,14 @@ foreach(model scores spans)
   expect(${model}/python.expected ${CMAKE_COMMAND} -E env SIGNALBOX_LIBRARY=${shared}
     ${python} ${SOURCE}/examples/signalbox.py ${model} ${query} ${text})
 endforeach()
+# The library cannot count the second texts, so the module does.
+execute_process(
+  COMMAND ${CMAKE_COMMAND} -E env SIGNALBOX_LIBRARY=${shared} PYTHONPATH=${SOURCE}/examples ${python} -B -c
+    "import signalbox; signalbox.Model('${WORK}/models/scores').answer(['a', 'b'], ['c'])"
+  RESULT_VARIABLE status ERROR_VARIABLE errors)
+if(NOT status EQUAL 1 OR NOT errors MATCHES "ValueError: 1 pairs for 2 texts")
+  message(FATAL_ERROR "two texts and one pair in Python: exit status ${status}: ${errors}")
+endif()
 
 execute_process(COMMAND ${WORK}/examples/embed ${WORK}/nothing a b RESULT_VARIABLE status ERROR_VARIABLE errors)
 if(NOT status EQUAL 1 OR NOT errors STREQUAL "open: ${WORK}/nothing/config.json: No such file or directory\n")

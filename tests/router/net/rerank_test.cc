@@ -95,6 +95,7 @@ TEST_F(Rerank, answers_like_cohere_and_jina_on_both_listeners) {
         "/v1/rerank", R"({"query":"a","documents":["b","a"],"return_documents":true})", listener);
     EXPECT_EQ(member(texts.body, "results.0.document.text"), "a");
     EXPECT_EQ(member(texts.body, "results.1.document.text"), "b");
+    EXPECT_EQ(ask("/v2/rerank", R"({"query":"a","documents":["b"]})", listener).status, 200);
   }
 }
 
@@ -141,6 +142,15 @@ TEST_F(Rerank, errors_name_the_place_in_the_request) {
     EXPECT_NE(reply.body.find(message), std::string::npos) << message << "\n" << reply.body;
   }
   EXPECT_EQ(ask("/rerank", R"({"query":"a","texts":[{"text":"b"}]})").status, 400);
+  const auto from = [&](const char* side) {
+    return ask("/rerank",
+               fmt::format(R"({{"query":"a","texts":["b"],"truncation_direction":{}}})", side))
+        .status;
+  };
+  EXPECT_EQ(from("\"Right\""), 200);
+  EXPECT_EQ(from("null"), 200);
+  EXPECT_EQ(from("\"Left\""), 400);
+  EXPECT_EQ(from("1"), 400);
   EXPECT_EQ(ask("/v1/rerank", R"({"model":"x","query":"a","documents":["b"]})").status, 404);
 }
 
