@@ -89,6 +89,7 @@ Result<void> read_calls(const Value& message, bool whole, std::string_view path,
 /// Adds the texts of a list of parts. Thoughts of Mistral's models are lists within one.
 void join_texts(const Value& parts, std::string_view type, std::string& out) {
   for (const Value& part : parts.items()) {
+    if (part.is_string() && type == "text") out += part.text();
     if (label_of(part, "type") != type) continue;
     const auto text = part.find(type);
     if (text && text->is_array()) join_texts(*text, "text", out);
@@ -102,6 +103,14 @@ Result<void> read_content(const Value& message, std::string_view path, ChatPiece
     SIGNALBOX_TRY(out.text, text_of(message, "content", path));
     return {};
   }
+  constexpr auto kKnown = std::to_array<std::string_view>({"text", "thinking", "reference"});
+  size_t known = 0, unknown = 0;
+  for (const Value& part : content->items()) {
+    const auto found = std::ranges::find(kKnown, label_of(part, "type"));
+    ++(part.is_string() || found != kKnown.end() ? known : unknown);
+  }
+  if (known == 0 && unknown > 0)
+    return fail(Code::kUpstream, "the reply: {}.content: expected a text or parts with one", path);
   for (auto [type, view] : {std::pair{"text", &out.text}, std::pair{"thinking", &out.reasoning}}) {
     join_texts(*content, type, out.joined.emplace_front());
     *view = out.joined.front();
@@ -155,7 +164,7 @@ std::string message_of(const Value& error) {
     std::string path;
     for (const Value& part : place->items())
       path.append(path.empty() ? "" : ".").append(part.is_string() ? part.text() : part.raw());
-    return fmt::format("{}: {}", path, out);
+    return path.empty() ? out : fmt::format("{}: {}", path, out);
   }
   return {};
 }
@@ -256,9 +265,11 @@ std::string openai_error(int status, std::string_view body) {
 
 Result<void> refuse_error(const Value& root) {
   const auto error = root.find("error");
-  if (!error || error->is_null()) return {};
+  const bool has_error = error && !error->is_null();
+  // Older versions of vLLM have the members of an error in the root.
+  if (!has_error && label_of(root, "object") != "error") return {};
   return fail(Code::kUpstream, "the server answered with an error: {}",
-              json::quote_briefly(message_of(*error)));
+              json::quote_briefly(message_of(has_error ? *error : root)));
 }
 
 Result<void> ChatStream::push(std::string_view bytes, std::string& out) {
