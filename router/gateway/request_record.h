@@ -74,7 +74,7 @@ class RequestRecord {
   /// Records which of the model's servers has answered; "": none, or only a proxy knows it.
   void answered_by(std::string backend) { account_.backend = std::move(backend); }
   /// Records why the reply of one of the server's backends is the operator's concern: it refuses
-  /// the router's own key, which no client can repair.
+  /// the router's own key or its absence, which no client can repair.
   void received(const config::Model& server, std::string_view backend, int status);
   /// Records that one of several calls begins, for which sent() was just called. Returns its
   /// number.
