@@ -159,8 +159,9 @@ std::string message_of(const Value& error) {
     const auto found = error.find(key);
     if (!found || found->is_null()) continue;
     std::string out = message_of(*found);
+    if (out.empty()) continue;
     const auto place = error.find("loc");
-    if (out.empty() || !place) return out;
+    if (!place) return out;
     std::string path;
     for (const Value& part : place->items())
       path.append(path.empty() ? "" : ".").append(part.is_string() ? part.text() : part.raw());
@@ -235,9 +236,13 @@ Refused read_refusal(int status, std::string_view body) {
   std::optional<Value> error = root.find("error");
   if (!error) error = root.find("errors");
   if (error) error = first_of(*error);
-  const bool has_error = error && (error->is_object() || error->is_string());
-  const Value found = has_error ? *error : root;
-  if (std::string message = message_of(found); !message.empty()) out.message = std::move(message);
+  // Beside a text, which may only be the status in words, the root has the message.
+  const bool is_object = error && error->is_object();
+  std::string message = is_object ? message_of(*error) : std::string();
+  if (message.empty()) message = message_of(root);
+  if (message.empty() && error) message = message_of(*error);
+  if (!message.empty()) out.message = std::move(message);
+  const Value found = is_object ? *error : root;
   out.code = label_of(found, "code");
   const auto number = found.find("code");
   const int64_t code = number ? number->integer().value_or(0) : 0;
@@ -245,20 +250,24 @@ Refused read_refusal(int status, std::string_view body) {
   return out;
 }
 
+std::string_view Refused::openai_code() const {
+  return is_too_long() ? kTooLong : std::string_view(code);
+}
+
 std::string openai_error(int status, std::string_view body) {
   const auto parsed = json::Document::parse(std::string(body));
   const auto error = parsed ? parsed->root().find("error") : std::nullopt;
-  if (error && error->is_object() && !label_of(*error, "message").empty() &&
-      label_of(parsed->root(), "type") != "error")
-    return std::string(body);
   const Refused refused = read_refusal(status, body);
+  const std::string_view code = refused.openai_code();
+  const bool is_openai = error && error->is_object() && !label_of(*error, "message").empty() &&
+                         label_of(parsed->root(), "type") != "error";
+  if (is_openai && code == refused.code) return std::string(body);
   json::Writer out;
   out.begin_object().key("error").begin_object().member("message", refused.message);
   out.member("type", status == 429   ? "rate_limit_error"
                      : status >= 500 ? "server_error"
                                      : "invalid_request_error");
   out.key("param").null().key("code");
-  const std::string_view code = refused.is_too_long() ? kTooLong : std::string_view(refused.code);
   code.empty() ? out.null() : out.string(code);
   return out.end_object().end_object().take();
 }
