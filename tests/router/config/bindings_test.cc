@@ -50,7 +50,7 @@ TEST(OperatingPoint, has_a_digest_in_either_case) {
         "");
   };
   EXPECT_EQ(newer_errors(file("3C0D")),
-            "f.yaml:10: routing.model_bindings.classifier.risk.operating_point.sha256: expected 64 "
+            "f.yaml:9: routing.model_bindings.classifier.risk.operating_point.sha256: expected 64 "
             "hexadecimal digits, found \"3C0D\"");
   EXPECT_EQ(
       newer_config(file(std::string(64, 'A'))).routing.classifiers.at(0).operating_point->sha256,
