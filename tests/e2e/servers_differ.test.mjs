@@ -436,6 +436,10 @@ global:
         const tool_calls = [{ id: "a", type: "function", function: { name: "weather", arguments: "{}" }, extra_content }];
         assert.deepEqual(upstream.received.messages[1], JSON.parse(JSON.stringify({ role: "assistant", content: "Rain.", reasoning_content, tool_calls })), model);
       }
+      const reasoning = { type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: "Hm." }] };
+      const input = [{ role: "user", content: "x" }, reasoning, { role: "assistant", content: "Rain." }, { role: "user", content: "x" }];
+      const reply = await fetch(`${envoy.url}/v1/responses`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ model: "gpt", input }) });
+      assert.deepEqual([reply.headers.get("x-vsr-dropped"), upstream.received.messages[1]], ["input.reasoning", { role: "assistant", content: "Rain." }], await reply.text());
     } finally {
       await envoy?.stop();
       processor.close();
