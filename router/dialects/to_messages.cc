@@ -296,8 +296,7 @@ std::optional<Value> allowed_tools(const Value& root) {
   const auto choice = given(root, "tool_choice");
   const auto type = choice ? choice->find("type") : std::nullopt;
   if (!type || !type->is_string() || type->text() != "allowed_tools") return std::nullopt;
-  const auto allowed = choice->find("allowed_tools");
-  return allowed ? allowed : choice;
+  return choice->find("allowed_tools");
 }
 
 bool allows(const Value& allowed, std::string_view name) {
@@ -342,7 +341,12 @@ Result<void> Writer::write_tools(const Value& root) {
     const bool has_mark = given(*function, "cache_control").has_value();
     written.push_back(has_mark ? std::move(block) : with_mark(tool, std::move(block)));
   }
-  if (written.empty()) return {};
+  if (written.empty()) {
+    const auto mode = allowed ? allowed->find("mode") : std::nullopt;
+    if (mode && mode->is_string() && mode->text() == "required")
+      losses_.refuse(no_place("tool_choice"));
+    return {};
+  }
   if (marks_.tools) add_mark(marks_.ttl, written.back());
   out_.key("tools").raw(array_of(written));
   return write_tool_choice(root);

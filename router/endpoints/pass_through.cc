@@ -287,7 +287,9 @@ class PassThrough {
 std::vector<http::Route> pass_through_routes(const GatewayContext& context, const OwnModels& own) {
   std::vector<http::Route> out;
   std::set<std::pair<std::string_view, std::string_view>> known;
+  const bool has_responses = own.state.config().response_api.enabled;
   for (const Endpoint& endpoint : table()) {
+    if (endpoint.chats == request::Api::kResponses && !has_responses) continue;
     const std::string_view path = endpoint.path.substr(0, endpoint.path.find("{id}"));
     if (!known.emplace(endpoint.method, path).second) continue;
     out.push_back(
