@@ -402,13 +402,6 @@ void check_model(Reader& reader, const yaml::Node& node, Model& out) {
   if (backends != nullptr) check_backend_names(reader, *backends, out);
 }
 
-// Files with other names of the prices have the numbers as strings.
-void read_price(Reader& reader, const yaml::Node& node, double& out) {
-  yaml::Node number = node;
-  number.quoted = false;
-  read_number(reader, number, "a number that is not negative", 0, 1e9, out);
-}
-
 constexpr Key price(At<double> at, std::string_view other, std::string_view why) {
   return positive(at, why).also(other).read_by<read_price>();
 }
