@@ -165,7 +165,7 @@ std::string message_of(const Value& error) {
     std::string path;
     for (const Value& part : place->items())
       path.append(path.empty() ? "" : ".").append(part.is_string() ? part.text() : part.raw());
-    return fmt::format("{}: {}", path, out);
+    return path.empty() ? out : fmt::format("{}: {}", path, out);
   }
   return {};
 }

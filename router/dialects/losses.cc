@@ -61,7 +61,7 @@ std::optional<Error> Losses::refusal(bool strict) const {
   if (refusal_) return refusal_;
   if (!strict || dropped_.empty()) return std::nullopt;
   return Error{Code::kInvalid,
-               fmt::format("{}: the API of the model's server has no place for it, and "
+               fmt::format("{}: the API of the model's server does not take it as it is, and "
                            "global.api.untranslatable is refuse",
                            dropped_)};
 }

@@ -177,6 +177,8 @@ http::Task<> forward(const RequestScope& scope, const Passage& passage) {
     co_return;
   }
   std::unique_ptr<upstream::UpstreamReply> reply = *std::move(outcome.answer);
+  scope.record.received(model, outcome.backend, reply->head().status);
+  scope.record.answered_by(std::move(outcome.backend));
   if (passage.endpoint.is_measured())
     reply = std::make_unique<MeasuredReply>(std::move(reply), scope.record);
   const Result<void> relayed = co_await gateway::relay(*reply, scope.exchange.reply, fields);
