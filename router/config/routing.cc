@@ -387,7 +387,7 @@ void note_default(Reader& reader, const Routing& routing) {
   if (last == nullptr) return;
   const auto& all = routing.decisions;
   const auto hidden = std::ranges::find_if(all, [&](const Decision& other) {
-    return other.tier > last->tier && !binds_named_models(other);
+    return other.tier > last->tier && !is_guard(other);  // guards have notices of their own
   });
   const bool is_idle = routing.strategy == Routing::Strategy::kPriority &&
                        std::ranges::any_of(all, [&](const Decision& other) {
@@ -396,8 +396,9 @@ void note_default(Reader& reader, const Routing& routing) {
                        });
   reader.at_key(fmt::format("decisions[{}]", last - all.data()), [&] {
     if (hidden != all.end())
-      reader.notice(last->line, fmt::format("\"{}\" never wins, because this decision has no "
-                                            "conditions and a lower tier",
+      reader.notice(last->line, fmt::format("\"{}\" never wins requests that let the router "
+                                            "choose, because this decision has no conditions and "
+                                            "a lower tier",
                                             hidden->name));
     if (is_idle)
       reader.notice(last->line,

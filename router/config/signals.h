@@ -45,7 +45,6 @@ struct PrototypeScoring {
   double similarity_exponent = 1;  // EmbeddingModel::exponent(), which is not a key of its own here
 };
 
-/// The deployment of a model, and its use. apply_bindings() moves it to the task's own settings.
 /// The file of a classifier with independent labels that has the threshold of each.
 struct OperatingPoint {
   std::string path = "operating_point.json";  // in the model directory, unless it is absolute
@@ -54,6 +53,7 @@ struct OperatingPoint {
   bool operator==(const OperatingPoint&) const = default;
 };
 
+/// The deployment of a model, and its use. apply_bindings() moves it to the task's own settings.
 struct ModelBinding {
   std::string deployment;
   std::string contract;  // form of the results
