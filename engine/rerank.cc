@@ -6,6 +6,13 @@
 #include <cmath>
 
 namespace signalbox::engine {
+namespace {
+
+// The query is split into tokens once for each document, so a long one would take seconds. Words
+// have far fewer bytes, so that the model would not read the rest.
+constexpr size_t kBytesPerTokenMax = 64;
+
+}  // namespace
 
 Result<void> check_reranker(const HeadInfo& head) {
   if (head.kind == HeadKind::kSequence && head.labels.size() == 1) return {};
@@ -21,9 +28,13 @@ Result<std::vector<RankedDocument>> rerank(const TextModel& model, size_t head,
                                            const Patience& patience) {
   const HeadInfo& info = model.heads()[head];
   SIGNALBOX_TRY_VOID(check_reranker(info));
+  const auto bytes_max = static_cast<size_t>(model.tokens_max()) * kBytesPerTokenMax;
   std::vector<Input> inputs;
   for (const std::string_view document : documents)
-    inputs.push_back({.text = query, .pair = document, .adapter = info.adapter, .raw = true});
+    inputs.push_back({.text = query.substr(0, bytes_max),
+                      .pair = document.substr(0, bytes_max),
+                      .adapter = info.adapter,
+                      .raw = true});
   SIGNALBOX_TRY(const std::vector<Answer> answers, model.answer_within(patience, inputs));
   std::vector<RankedDocument> out;
   for (size_t i = 0; i < documents.size(); ++i)

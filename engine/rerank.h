@@ -23,7 +23,8 @@ Result<void> check_reranker(const HeadInfo& head);
 /// Scores all documents and returns them best first; equal scores keep the order of the documents.
 /// A score is the model's output after the sigmoid, unless the model's config.json selects the raw
 /// output (Scores::kRaw) or `raw` is true. A pair above the model's limit is truncated, the longer
-/// text first. Errors: those of check_reranker() and of TextModel::answer_within().
+/// text first, and of a text only 64 bytes for each token of the limit are read. Errors: those of
+/// check_reranker() and of TextModel::answer_within().
 Result<std::vector<RankedDocument>> rerank(const TextModel& model, size_t head,
                                            std::string_view query,
                                            std::span<const std::string_view> documents,

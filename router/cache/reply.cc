@@ -8,6 +8,7 @@
 #include <iterator>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/json_writer.h"
 
 namespace signalbox::cache {
@@ -201,7 +202,8 @@ Result<void> EventAssembler::line(std::string_view line) {
     return {};
   }
   line.remove_prefix(5);
-  while (line.starts_with(' ')) line.remove_prefix(1);
+  line = ascii::trimmed(line);
+  if (line.empty()) return {};
   if (line == "[DONE]") {
     done_ = true;
     return {};
@@ -286,6 +288,8 @@ Result<void> EventAssembler::function(const json::Value& function, Call& into) {
     if (member.value.is_null()) continue;
     if (member.key != "name" && member.key != "arguments")
       return unknown_member("function", member.key);
+    // Some servers repeat the name with each piece.
+    if (member.key == "name" && !into.name.empty()) continue;
     SIGNALBOX_TRY_VOID(append(member.key == "name" ? into.name : into.arguments, member.value));
   }
   return {};

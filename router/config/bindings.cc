@@ -8,6 +8,7 @@
 #include <iterator>
 #include <system_error>
 
+#include "base/ascii.h"
 #include "router/config/load.h"
 #include "router/config/sections.h"
 
@@ -64,6 +65,16 @@ void check_binding(Reader&, const yaml::Node& node, ModelBinding& out) {
   out.line = node.line;
 }
 
+void check_operating_point(Reader& reader, const yaml::Node& node, OperatingPoint& point) {
+  point.sha256 = ascii::lower_case(point.sha256);
+  constexpr size_t kDigits = 64;
+  const yaml::Node* const value = node.find("sha256");
+  if (value == nullptr || (point.sha256.size() == kDigits &&
+                           point.sha256.find_first_not_of("0123456789abcdef") == std::string::npos))
+    return;
+  reader.at_key("sha256", [&] { reader.expected(*value, "64 hexadecimal digits"); });
+}
+
 constexpr Key kOperatingPointKeys[] = {
     text(FIELD(OperatingPoint, path),
          "JSON file with the threshold of each label, in the model directory. Default: "
@@ -71,7 +82,7 @@ constexpr Key kOperatingPointKeys[] = {
     text(FIELD(OperatingPoint, sha256),
          "SHA-256 of the file; another file is an error. Default: any file."),
 };
-constexpr Section kOperatingPoint{kOperatingPointKeys};
+constexpr Section kOperatingPoint{kOperatingPointKeys, checked<check_operating_point>};
 
 constexpr Key kBindingKeys[] = {
     text(FIELD(ModelBinding, deployment), "One of `global.model_catalog.deployments`.").required(),
@@ -185,7 +196,10 @@ class Binder {
       for (const Task& each : kTasks) known.push_back(each.name);
       return fmt::format("no model has this task{}", suggestion(name, known));
     }
-    const bool is_shared = routing == nullptr || is_everywhere(name, binding);
+    // A binding of the file is the one for clients, so that of a routing leaves it alone.
+    const bool is_shared =
+        routing == nullptr ||
+        (is_everywhere(name, binding) && !(name == kReranker && config_.bindings.contains(name)));
     if (!is_shared && name != kReranker)
       return "the routings of a file share one model for each task; expected the same binding in "
              "each, or one in global.model_catalog.bindings";
@@ -323,6 +337,7 @@ class Binder {
       const auto signal = std::ranges::find(each.classifiers, name, &ClassifierSignal::name);
       if (signal == each.classifiers.end()) return;
       is_there = true;
+      signal->operating_point.reset();  // a binding of the file may have set one
       if (!is_server(deployment)) {
         signal->type = ClassifierSignal::Type::kLocal;
         signal->model_path = directory_of(deployment);

@@ -17,7 +17,7 @@ class CallNumbers {
   /// if it has a name and another id than the last call with its index, which has another name or
   /// is complete. `is_last`: the chunk has a finish reason.
   size_t of(int64_t index, std::string_view id, std::string_view name, std::string_view arguments,
-            bool is_last = false) {
+            bool is_last) {
     size_t at = begun_.size();
     while (at > 0 && begun_[at - 1].index != index) --at;
     const bool is_empty_end = is_last && arguments.empty();

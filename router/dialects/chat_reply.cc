@@ -89,6 +89,7 @@ Result<void> read_calls(const Value& message, bool whole, std::string_view path,
 /// Adds the texts of a list of parts. Thoughts of Mistral's models are lists within one.
 void join_texts(const Value& parts, std::string_view type, std::string& out) {
   for (const Value& part : parts.items()) {
+    if (part.is_string() && type == "text") out += part.text();
     if (label_of(part, "type") != type) continue;
     const auto text = part.find(type);
     if (text && text->is_array()) join_texts(*text, "text", out);
@@ -102,6 +103,14 @@ Result<void> read_content(const Value& message, std::string_view path, ChatPiece
     SIGNALBOX_TRY(out.text, text_of(message, "content", path));
     return {};
   }
+  constexpr auto kKnown = std::to_array<std::string_view>({"text", "thinking", "reference"});
+  size_t known = 0, unknown = 0;
+  for (const Value& part : content->items()) {
+    const auto found = std::ranges::find(kKnown, label_of(part, "type"));
+    ++(part.is_string() || found != kKnown.end() ? known : unknown);
+  }
+  if (known == 0 && unknown > 0)
+    return fail(Code::kUpstream, "the reply: {}.content: expected a text or parts with one", path);
   for (auto [type, view] : {std::pair{"text", &out.text}, std::pair{"thinking", &out.reasoning}}) {
     join_texts(*content, type, out.joined.emplace_front());
     *view = out.joined.front();
@@ -150,12 +159,13 @@ std::string message_of(const Value& error) {
     const auto found = error.find(key);
     if (!found || found->is_null()) continue;
     std::string out = message_of(*found);
+    if (out.empty()) continue;
     const auto place = error.find("loc");
-    if (out.empty() || !place) return out;
+    if (!place) return out;
     std::string path;
     for (const Value& part : place->items())
       path.append(path.empty() ? "" : ".").append(part.is_string() ? part.text() : part.raw());
-    return fmt::format("{}: {}", path, out);
+    return path.empty() ? out : fmt::format("{}: {}", path, out);
   }
   return {};
 }
@@ -226,9 +236,13 @@ Refused read_refusal(int status, std::string_view body) {
   std::optional<Value> error = root.find("error");
   if (!error) error = root.find("errors");
   if (error) error = first_of(*error);
-  const bool has_error = error && (error->is_object() || error->is_string());
-  const Value found = has_error ? *error : root;
-  if (std::string message = message_of(found); !message.empty()) out.message = std::move(message);
+  // Beside a text, which may only be the status in words, the root has the message.
+  const bool is_object = error && error->is_object();
+  std::string message = is_object ? message_of(*error) : std::string();
+  if (message.empty()) message = message_of(root);
+  if (message.empty() && error) message = message_of(*error);
+  if (!message.empty()) out.message = std::move(message);
+  const Value found = is_object ? *error : root;
   out.code = label_of(found, "code");
   const auto number = found.find("code");
   const int64_t code = number ? number->integer().value_or(0) : 0;
@@ -236,29 +250,35 @@ Refused read_refusal(int status, std::string_view body) {
   return out;
 }
 
+std::string_view Refused::openai_code() const {
+  return is_too_long() ? kTooLong : std::string_view(code);
+}
+
 std::string openai_error(int status, std::string_view body) {
   const auto parsed = json::Document::parse(std::string(body));
   const auto error = parsed ? parsed->root().find("error") : std::nullopt;
-  if (error && error->is_object() && !label_of(*error, "message").empty() &&
-      label_of(parsed->root(), "type") != "error")
-    return std::string(body);
   const Refused refused = read_refusal(status, body);
+  const std::string_view code = refused.openai_code();
+  const bool is_openai = error && error->is_object() && !label_of(*error, "message").empty() &&
+                         label_of(parsed->root(), "type") != "error";
+  if (is_openai && code == refused.code) return std::string(body);
   json::Writer out;
   out.begin_object().key("error").begin_object().member("message", refused.message);
   out.member("type", status == 429   ? "rate_limit_error"
                      : status >= 500 ? "server_error"
                                      : "invalid_request_error");
   out.key("param").null().key("code");
-  const std::string_view code = refused.is_too_long() ? kTooLong : std::string_view(refused.code);
   code.empty() ? out.null() : out.string(code);
   return out.end_object().end_object().take();
 }
 
 Result<void> refuse_error(const Value& root) {
   const auto error = root.find("error");
-  if (!error || error->is_null()) return {};
+  const bool has_error = error && !error->is_null();
+  // Older versions of vLLM have the members of an error in the root.
+  if (!has_error && label_of(root, "object") != "error") return {};
   return fail(Code::kUpstream, "the server answered with an error: {}",
-              json::quote_briefly(message_of(*error)));
+              json::quote_briefly(message_of(has_error ? *error : root)));
 }
 
 Result<void> ChatStream::push(std::string_view bytes, std::string& out) {

@@ -64,6 +64,8 @@ struct Refused {
 
   /// True if the request is longer than the model can read. Agents shorten it if they learn that.
   bool is_too_long() const;
+  /// The code for OpenAI's clients; "": none.
+  std::string_view openai_code() const;
 };
 /// The message names the status if the body has none. A status in the body, which errors within a
 /// stream have, replaces `status`.

@@ -38,8 +38,12 @@ void Losses::hint(std::string_view name) {
 void Losses::drop(std::string_view name, const std::optional<json::Value>& content) {
   this->name(name);
   if (dropped_.empty()) dropped_ = printable(name);
-  if (!content || !(content->is_object() || content->is_array() || content->is_string())) return;
-  contents_.append(contents_.empty() ? "" : ",").append(content->raw());
+  if (content && (content->is_object() || content->is_array() || content->is_string()))
+    show(content->raw());
+}
+
+void Losses::show(std::string_view json) {
+  contents_.append(contents_.empty() ? "" : ",").append(json);
 }
 
 void Losses::refuse(Error why) {
@@ -57,7 +61,7 @@ std::optional<Error> Losses::refusal(bool strict) const {
   if (refusal_) return refusal_;
   if (!strict || dropped_.empty()) return std::nullopt;
   return Error{Code::kInvalid,
-               fmt::format("{}: the API of the model's server has no place for it, and "
+               fmt::format("{}: the API of the model's server does not take it as it is, and "
                            "global.api.untranslatable is refuse",
                            dropped_)};
 }

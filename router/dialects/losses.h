@@ -26,6 +26,8 @@ class Losses {
   /// other than letters, digits, dots, underscores and hyphens become "?", because clients choose
   /// the types of tools.
   void drop(std::string_view name, const std::optional<json::Value>& content = std::nullopt);
+  /// A part that only guards read, as JSON.
+  void show(std::string_view json);
   /// A part without which the request means something else. The first one is kept.
   void refuse(Error why);
 

@@ -214,8 +214,9 @@ Result<void> ResponsesInput::add_client_call(const Value& item, std::string_view
                                              const std::string& path) {
   flush_media();
   SIGNALBOX_TRY(const std::string_view call, text_member(item, "call_id", path));
-  auto action = given(item, "action");
-  if (!action) action = given(item, "operation");
+  const std::string_view key = type == "apply_patch_call" ? "operation" : "action";
+  const auto action = given(item, key);
+  show_rest(item, key);
   messages_.begin("assistant");
   messages_.add_call(call, type.substr(0, type.size() - kCallEnd.size()),
                      action ? action->raw() : std::string_view("{}"));
@@ -223,14 +224,27 @@ Result<void> ResponsesInput::add_client_call(const Value& item, std::string_view
 }
 
 Result<void> ResponsesInput::add_client_output(const Value& item, const std::string& path) {
-  SIGNALBOX_TRY(const std::string_view call, text_member(item, "call_id", path));
-  auto output = given(item, "output");
-  if (!output) output = given(item, "status");
+  // OpenAI's local_shell_call_output has only an id.
+  const bool has_call = given(item, "call_id") || !given(item, "id");
+  SIGNALBOX_TRY(const std::string_view call, text_member(item, has_call ? "call_id" : "id", path));
+  const std::string_view key = given(item, "output") ? "output" : "status";
+  const auto output = given(item, key);
+  show_rest(item, key);
   const bool is_text = output && output->is_string();
   messages_.add_result(call, is_text  ? std::string(output->raw())
                              : output ? json::quote(output->raw())
                                       : std::string(R"("")"));
   return {};
+}
+
+/// Shows the members of a client's call or output to guards, except the one that becomes a message.
+void ResponsesInput::show_rest(const Value& item, std::string_view key) {
+  const std::array<std::string_view, 4> read{"type", "id", "call_id", key};
+  if (!has_unknown(item, read)) return;
+  json::Writer rest;
+  rest.begin_object();
+  copy_unknown(item, read, rest);
+  losses_.show(rest.end_object().take());
 }
 
 /// No message of the user followed the results of tools.
@@ -285,8 +299,9 @@ Result<void> ResponsesInput::add_reasoning(const Value& item, const std::string&
 }
 
 Result<void> ResponsesInput::add_item(const Value& item, const std::string& path) {
-  constexpr auto kMembers = std::to_array<std::string_view>(
-      {"type", "role", "content", "call_id", "name", "arguments", "output"});
+  constexpr auto kMembers =
+      std::to_array<std::string_view>({"type", "id", "role", "content", "call_id", "name",
+                                       "arguments", "output", "action", "operation", "status"});
   if (!item.is_object()) return wrong_type(path, "an object", item);
   SIGNALBOX_TRY_VOID(refuse_repeats(item, kMembers, path));
   SIGNALBOX_TRY(const std::string_view type, optional_text(item, "type", path));

@@ -45,6 +45,7 @@ class ResponsesInput {
   Result<void> add_client_call(const json::Value& item, std::string_view type,
                                const std::string& path);
   Result<void> add_client_output(const json::Value& item, const std::string& path);
+  void show_rest(const json::Value& item, std::string_view key);
   Result<void> add_reference(const json::Value& item, const std::string& path);
   Result<void> add_reasoning(const json::Value& item, const std::string& path);
   void add_listed_item(const json::Value& item, std::string_view kind, size_t first_text);

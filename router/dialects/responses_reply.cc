@@ -396,15 +396,20 @@ Result<std::string> ResponsesReplies::whole(std::string body) {
 
 std::string ResponsesReplies::broken(std::string_view error_body) {
   const Refused error = read_refusal(502, error_body);
-  const std::string_view code = error.code.empty() ? "server_error" : std::string_view(error.code);
+  constexpr std::string_view kOther = "server_error";
+  const std::string_view code = error.openai_code();
   json::Writer event;
   event.begin_object().member("type", "error").member("sequence_number", sequence_++);
-  event.member("code", code).member("message", error.message).key("param").null();
+  event.member("code", code.empty() ? kOther : code)
+      .member("message", error.message)
+      .key("param")
+      .null();
   std::string out;
   emit("error", std::move(event), out);
   if (!started_) return out;
   json::Writer why;
-  why.begin_object().member("code", "server_error").member("message", error.message).end_object();
+  why.begin_object().member("code", error.is_too_long() ? code : kOther);
+  why.member("message", error.message).end_object();
   emit_response("response.failed", response("failed", why.take()), out);
   return out;
 }

@@ -185,6 +185,7 @@ Result<void> ResponsesReader::write_tool_choice(const Value& root, std::string t
       SIGNALBOX_TRY(tools, allowed_tools(*choice, tools));
       SIGNALBOX_TRY(const std::string_view mode, optional_text(*choice, "mode", "tool_choice"));
       chosen = json::quote(mode.empty() ? "auto" : mode);
+      if (tools == "[]" && mode == "required") losses_.refuse(no_equivalent("tool_choice"));
     } else if (type == "function" || type == "custom") {
       SIGNALBOX_TRY(const std::string name, chosen_function(*choice, "tool_choice"));
       json::Writer out;

@@ -44,11 +44,20 @@ Error no_place(std::string_view path) {
                       path)};
 }
 
+bool is_text_alone(const Value& modalities) {
+  bool out = false;
+  for (const Value& each : modalities.items()) {
+    if (!each.is_string() || each.text() != "text") return false;
+    out = true;
+  }
+  return out;
+}
+
 /// True if a value has no effect: null, false, zero, a single choice, or text as the only kind of
 /// output.
 bool has_no_effect(std::string_view key, const Value& value) {
   if (value.is_null() || (value.is_bool() && !value.boolean())) return true;
-  if (key == "modalities") return value.raw() == R"(["text"])";
+  if (key == "modalities") return is_text_alone(value);
   if (!value.is_number()) return false;
   const double number = value.number().value_or(1);
   return number == 0 || (key == "n" && number == 1);
@@ -273,6 +282,11 @@ Result<void> Writer::write_tokens(const Value& root) {
 void Writer::write_stop(const Value& root) {
   const auto stop = given(root, "stop");
   if (!stop) return;
+  out_.key("stop_sequences");
+  if (!stop->is_string() && !stop->is_array()) {  // the server refuses it
+    out_.raw(stop->raw());
+    return;
+  }
   json::Writer out;
   out.begin_array();
   const auto add = [&](const Value& sequence) {
@@ -281,7 +295,7 @@ void Writer::write_stop(const Value& root) {
   };
   if (stop->is_string()) add(*stop);
   for (const Value& sequence : stop->items()) add(sequence);
-  out_.key("stop_sequences").raw(out.end_array().take());
+  out_.raw(out.end_array().take());
 }
 
 // The API's highest temperature is 1.
@@ -296,8 +310,7 @@ std::optional<Value> allowed_tools(const Value& root) {
   const auto choice = given(root, "tool_choice");
   const auto type = choice ? choice->find("type") : std::nullopt;
   if (!type || !type->is_string() || type->text() != "allowed_tools") return std::nullopt;
-  const auto allowed = choice->find("allowed_tools");
-  return allowed ? allowed : choice;
+  return choice->find("allowed_tools");
 }
 
 bool allows(const Value& allowed, std::string_view name) {
@@ -342,7 +355,12 @@ Result<void> Writer::write_tools(const Value& root) {
     const bool has_mark = given(*function, "cache_control").has_value();
     written.push_back(has_mark ? std::move(block) : with_mark(tool, std::move(block)));
   }
-  if (written.empty()) return {};
+  if (written.empty()) {
+    const auto mode = allowed ? allowed->find("mode") : std::nullopt;
+    if (mode && mode->is_string() && mode->text() == "required")
+      losses_.refuse(no_place("tool_choice"));
+    return {};
+  }
   if (marks_.tools) add_mark(marks_.ttl, written.back());
   out_.key("tools").raw(array_of(written));
   return write_tool_choice(root);

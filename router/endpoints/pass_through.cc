@@ -177,6 +177,8 @@ http::Task<> forward(const RequestScope& scope, const Passage& passage) {
     co_return;
   }
   std::unique_ptr<upstream::UpstreamReply> reply = *std::move(outcome.answer);
+  scope.record.received(model, outcome.backend, reply->head().status);
+  scope.record.answered_by(std::move(outcome.backend));
   if (passage.endpoint.is_measured())
     reply = std::make_unique<MeasuredReply>(std::move(reply), scope.record);
   const Result<void> relayed = co_await gateway::relay(*reply, scope.exchange.reply, fields);
@@ -287,7 +289,9 @@ class PassThrough {
 std::vector<http::Route> pass_through_routes(const GatewayContext& context, const OwnModels& own) {
   std::vector<http::Route> out;
   std::set<std::pair<std::string_view, std::string_view>> known;
+  const bool has_responses = own.state.config().response_api.enabled;
   for (const Endpoint& endpoint : table()) {
+    if (endpoint.chats == request::Api::kResponses && !has_responses) continue;
     const std::string_view path = endpoint.path.substr(0, endpoint.path.find("{id}"));
     if (!known.emplace(endpoint.method, path).second) continue;
     out.push_back(

@@ -255,7 +255,7 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
       scope, journey.request, *journey.evaluation, plan, outcome, journey.attempts);
   if (next) co_return next;
   const int status = outcome.answer ? (*outcome.answer)->head().status : 0;
-  scope.record.answered_by(std::move(outcome.backend), status);
+  scope.record.answered_by(std::move(outcome.backend));
   if (outcome.answer && status < 400) remember(scope, plan);
 
   // --- relay ---

@@ -100,8 +100,8 @@ std::optional<routing::Plan> plan_another_model(
     memory.lower(before);
     return std::nullopt;
   }
-  log::warn("chat", "{}: model \"{}\" does not answer: {}; trying \"{}\" instead",
-            scope.record.id(), plan.model->name, why_elsewhere(outcome), next->model->name);
+  log::warn("chat", "{}: model \"{}\" failed: {}; trying \"{}\" instead", scope.record.id(),
+            plan.model->name, why_elsewhere(outcome), next->model->name);
   scope.record.planned(*next, evaluation.decision(), request.chat.stream);
   return *std::move(next);
 }

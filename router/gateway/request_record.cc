@@ -10,6 +10,7 @@
 #include "router/http/error_reply.h"
 #include "router/routing/decision_headers.h"
 #include "router/spending/prices.h"
+#include "router/upstream/outgoing.h"
 
 namespace signalbox::gateway {
 namespace {
@@ -252,17 +253,18 @@ void RequestRecord::sent(std::string_view body) {
   append_cut(account_.request_body, body, capture_.request_bytes, account_.request_cut);
 }
 
-void RequestRecord::answered_by(std::string backend, int status) {
-  account_.backend = std::move(backend);
-  const bool is_refused = (status == 401 || status == 403) && !account_.backend.empty();
-  if (!is_refused || model_ == nullptr || !account_.detail.empty()) return;
-  const auto& refs = model_->backend_refs;
-  const auto ref = std::ranges::find(refs, account_.backend, &config::BackendRef::name);
-  if (ref == refs.end() || (ref->api_key_env.empty() && ref->api_key.empty())) return;
-  // The client cannot repair this, so the line is a warning for the operator.
-  account_.detail = fmt::format(
-      "backend \"{}\" answered {} to the router's own key ({})", account_.backend, status,
-      ref->api_key_env.empty() ? "api_key" : fmt::format("api_key_env {}", ref->api_key_env));
+void RequestRecord::received(const config::Model& server, std::string_view backend, int status) {
+  if ((status != 401 && status != 403) || !account_.detail.empty()) return;
+  const auto ref = std::ranges::find(server.backend_refs, backend, &config::BackendRef::name);
+  if (ref == server.backend_refs.end()) return;
+  const std::string source = upstream::key_source(*ref);
+  if (!source.empty()) {
+    account_.detail = fmt::format("backend \"{}\" answered {} to the router's own key ({})",
+                                  backend, status, source);
+  } else if (!ref->api_key_env.empty()) {
+    account_.detail = fmt::format("backend \"{}\" answered {}: api_key_env {} holds no key",
+                                  backend, status, ref->api_key_env);
+  }
 }
 
 size_t RequestRecord::call_began(const config::Model& model, std::string_view purpose) {

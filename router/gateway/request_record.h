@@ -72,8 +72,10 @@ class RequestRecord {
   /// Records that the request goes to a model now.
   void sent(std::string_view body);
   /// Records which of the model's servers has answered; "": none, or only a proxy knows it.
-  /// `status` is that of its reply; 0: there is none.
-  void answered_by(std::string backend, int status);
+  void answered_by(std::string backend) { account_.backend = std::move(backend); }
+  /// Records why the reply of one of the server's backends is the operator's concern: it refuses
+  /// the router's own key or its absence, which no client can repair.
+  void received(const config::Model& server, std::string_view backend, int status);
   /// Records that one of several calls begins, for which sent() was just called. Returns its
   /// number.
   size_t call_began(const config::Model& model, std::string_view purpose);

@@ -227,7 +227,8 @@ plugins::UpstreamHeaders headers_for_server(const RequestScope& scope, const rou
 ServerCall::ServerCall(const RequestScope& scope, const ParsedRequest& request,
                        const routing::Plan& plan, const ServerRequest& server,
                        const http::Headers& decided, bool needs_reply, bool reads_reply)
-    : caller_(server.is_direct ? scope.context.backends.direct() : scope.context.backends),
+    : record_(scope.record),
+      caller_(server.is_direct ? scope.context.backends.direct() : scope.context.backends),
       model_(server.image != nullptr ? server.image->server : *plan.model),
       client_(change_headers(scope, plan, server, reads_reply, changed_) ? changed_.client
                                                                          : scope.headers()),
@@ -251,6 +252,7 @@ ServerCall::ServerCall(const RequestScope& scope, const ParsedRequest& request,
 
 http::Task<upstream::CallOutcome> ServerCall::send() const {
   upstream::CallOutcome outcome = co_await caller_.call(model_, call_);
+  if (outcome.answer) record_.received(model_, outcome.backend, (*outcome.answer)->head().status);
   co_return outcome;
 }
 

@@ -68,6 +68,7 @@ class ServerCall {
   bool was_sent() const { return stage_ != upstream::Stage::kConnecting; }
 
  private:
+  RequestRecord& record_;
   const upstream::ModelCaller& caller_;
   const config::Model& model_;
   plugins::UpstreamHeaders changed_;  // the changed headers, if any change

@@ -11,26 +11,30 @@ namespace {
 
 struct Missing {
   std::string_view path, advice;
+  bool has_post = false;  // the path itself is known, and only GET would need what is stored
 };
 constexpr Missing kMissing[] = {
     {"/v1/conversations",
      "conversations are not kept here; continue a response with previous_response_id, or send the "
      "items of the conversation"},
     {"/v1/chat/completions",
-     "chat completions are not stored here; /v1/responses stores its responses"},
+     "chat completions are not stored here; /v1/responses stores its responses", true},
     {"/v1/messages/batches", "batches of messages are not kept here; send the messages one by one"},
 };
 
-bool is_below(std::string_view path, std::string_view parent) {
-  if (!path.starts_with(parent)) return false;
-  return path.size() == parent.size() || path[parent.size()] == '/';
+bool is_meant(const Missing& missing, const http::Request& request) {
+  std::string_view path = request.path();
+  if (!path.starts_with(missing.path)) return false;
+  path.remove_prefix(missing.path.size());
+  if (path.empty()) return !missing.has_post || request.method == "GET";
+  return path.front() == '/' && (path.size() > 1 || !missing.has_post);
 }
 
 }  // namespace
 
 std::string missing_path_body(const http::Request& request, int status, std::string_view message) {
   for (const Missing& missing : kMissing) {
-    if (!is_below(request.path(), missing.path)) continue;
+    if (!is_meant(missing, request)) continue;
     return access::client_error_body(request, status,
                                      fmt::format("{}: {}", message, missing.advice));
   }

@@ -7,6 +7,7 @@
 #include "base/json_writer.h"
 #include "router/access/owner.h"
 #include "router/dialects/responses.h"
+#include "router/http/error_reply.h"
 #include "router/http/json_reply.h"
 
 namespace signalbox::own_routes {
@@ -21,6 +22,19 @@ int64_t now() {
   return static_cast<int64_t>(std::time(nullptr));
 }
 
+std::string_view id_of(const http::Request& request) {
+  return request.path().substr(kPrefix.size());
+}
+
+// Of the paths of a response, only the cancellation takes a POST.
+http::Task<> refuse_post(http::Exchange exchange) {
+  http::Headers fields;
+  fields.add("Allow", "GET, HEAD, DELETE, OPTIONS");
+  const std::string message =
+      fmt::format("{}: POST is not a method of this path", exchange.request.path());
+  co_await http::send_refusal(exchange.reply, std::move(fields), 405, message, {});
+}
+
 enum class Action : uint8_t { kRead, kRemove, kCancel };
 
 class Stored {
@@ -30,6 +44,10 @@ class Stored {
       : store_(store), config_(config), storage_(storage), action_(action) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
+    if (action_ == Action::kCancel && !id_of(exchange.request).ends_with(kCancelEnd)) {
+      co_await refuse_post(exchange);
+      co_return;
+    }
     if (!store_.is_shared()) {
       co_await http::send_json(exchange, answer(exchange.request), kNotFound);
       co_return;
@@ -41,10 +59,10 @@ class Stored {
 
  private:
   Result<std::string> answer(const http::Request& request) const {
-    std::string_view id = request.path().substr(kPrefix.size());
+    std::string_view id = id_of(request);
     const bool items = action_ == Action::kRead && id.ends_with(kItems);
     if (items) id.remove_suffix(kItems.size());
-    const bool cancels = action_ == Action::kCancel && id.ends_with(kCancelEnd);
+    const bool cancels = action_ == Action::kCancel;
     if (cancels) id.remove_suffix(kCancelEnd.size());
     const std::string owner = access::owner_of(request.headers, config_);
     const auto none = fail(Code::kNotFound, "there is no response {}", json::quote_briefly(id));
@@ -56,7 +74,7 @@ class Stored {
       return out.member("deleted", true).end_object().take();
     }
     SIGNALBOX_TRY(const auto stored, store_.find(id, owner, now()));
-    if (stored == nullptr || (action_ == Action::kCancel && !cancels)) return none;
+    if (stored == nullptr) return none;
     if (cancels) {
       return fail(Code::kInvalid, "the response {} has ended: there is nothing to cancel",
                   json::quote_briefly(id));

@@ -2,12 +2,17 @@
 
 #include "router/retrieval/reranker.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include "base/log.h"
 #include "engine/model_path.h"
 #include "engine/rerank.h"
 
 namespace signalbox::retrieval {
 namespace {
+
+constexpr uint32_t kSecondsByDefault = 5;
 
 class Reranker final : public Retriever {
  public:
@@ -16,6 +21,8 @@ class Reranker final : public Retriever {
       : search_(std::move(search)),
         most_(plugin.rerank->top_k),
         must_rank_(plugin.on_failure == "block"),
+        limit_(plugin.backend_config.timeout_seconds > 0 ? plugin.backend_config.timeout_seconds
+                                                         : kSecondsByDefault),
         model_(std::move(model)),
         head_(head) {}
 
@@ -36,9 +43,10 @@ class Reranker final : public Retriever {
 
  private:
   Result<std::vector<std::string>> rank(const Query& query, const std::vector<std::string>& found,
-                                        const engine::Patience& patience) const {
+                                        engine::Patience patience) const {
     if (model_ == nullptr) return fail(Code::kUpstream, "there is no reranker");
     const std::vector<std::string_view> documents(found.begin(), found.end());
+    patience.deadline = std::min(patience.deadline, std::chrono::steady_clock::now() + limit_);
     const auto ranked = engine::rerank(*model_, head_, query.text, documents, true, patience);
     if (!ranked) {
       if (ranked.error().code != Code::kCancelled)
@@ -53,6 +61,7 @@ class Reranker final : public Retriever {
   const std::unique_ptr<const Retriever> search_;
   const size_t most_;  // 0: all
   const bool must_rank_;
+  const std::chrono::seconds limit_;
   const std::shared_ptr<const engine::TextModel> model_;
   const size_t head_;
 };

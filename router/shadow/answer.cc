@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "base/ascii.h"
 #include "base/json.h"
 #include "router/dialects/call_numbers.h"
 #include "router/dialects/events.h"
@@ -12,6 +13,7 @@ namespace signalbox::shadow {
 namespace {
 
 constexpr size_t kToolsMax = 128;
+constexpr std::string_view kDelta = "delta";
 
 class AnswerReader {
  public:
@@ -27,7 +29,8 @@ class AnswerReader {
       const auto message = choice.find(member);
       if (!message || !message->is_object())
         return fail(Code::kUpstream, "choices[0].{}: expected an object", member);
-      return add_message(*message);
+      const bool is_last = member == kDelta && !text_of(choice, "finish_reason").empty();
+      return add_message(*message, is_last);
     }
     return {};
   }
@@ -62,7 +65,7 @@ class AnswerReader {
     return {};
   }
 
-  Result<void> add_message(const json::Value& message) {
+  Result<void> add_message(const json::Value& message, bool is_last) {
     for (const std::string_view member : {"content", "refusal"}) {
       const auto content = message.find(member);
       if (content && content->is_array()) {
@@ -82,10 +85,11 @@ class AnswerReader {
       const auto function = call.find("function");
       if (!function) continue;
       const size_t at = numbers_.of(given, text_of(call, "id"), text_of(*function, "name"),
-                                    text_of(*function, "arguments"));
+                                    text_of(*function, "arguments"), is_last);
       if (!calls_.contains(at) && calls_.size() == kToolsMax)
         return fail(Code::kTooLarge, "the answer calls more than {} tools", kToolsMax);
-      SIGNALBOX_TRY_VOID(append(calls_[at].name, function->find("name")));
+      if (calls_[at].name.empty())
+        SIGNALBOX_TRY_VOID(append(calls_[at].name, function->find("name")));
       SIGNALBOX_TRY_VOID(append(calls_[at].arguments, function->find("arguments")));
     }
     return {};
@@ -117,8 +121,9 @@ Result<void> read_into(AnswerReader& reader, std::string body, bool is_stream) {
   if (!is_stream) return read(std::move(body), "message");
   dialects::EventReader events;
   const dialects::EventReader::Take take = [&read](std::string_view data) -> Result<void> {
-    if (data == "[DONE]") return {};
-    return read(std::string(data), "delta");
+    data = ascii::trimmed(data);
+    if (data.empty() || data == "[DONE]") return {};
+    return read(std::string(data), kDelta);
   };
   SIGNALBOX_TRY_VOID(events.push(body, take));
   return events.finish(take);

@@ -16,6 +16,17 @@
 namespace signalbox::signals {
 namespace {
 
+// Conditions write the classes of a classifier of one's own, so a mistake there is likely.
+std::string lack_of_class(std::string_view wanted, const std::vector<std::string>& labels) {
+  constexpr size_t kNamedMax = 100;
+  if (labels.size() > kNamedMax) return "the classifier has no such class";
+  const std::vector<std::string_view> known(labels.begin(), labels.end());
+  const std::string_view meant = config::nearest(wanted, known);
+  return fmt::format("the classifier has no class \"{}\" ({})", wanted,
+                     meant.empty() ? fmt::format("known: {}", config::join(known))
+                                   : fmt::format("did you mean \"{}\"?", meant));
+}
+
 class ClassSignals : public SignalType {
  public:
   ClassSignals(ClassTask task, ModelChoice classifier)
@@ -97,18 +108,10 @@ class ClassSignals : public SignalType {
                        });
   }
 
-  // Conditions write the classes of a classifier of one's own, so a mistake there is likely.
   std::string lack_of(const ClassTask::Signal& signal) const {
-    constexpr size_t kNamedMax = 100;
-    const bool is_short = classifier_.labels.size() <= kNamedMax;
-    if (task_.type != "classifier" || signal.classes.empty() || !is_short)
+    if (task_.type != "classifier" || signal.classes.empty())
       return "the classifier has no such class";
-    const std::vector<std::string_view> known(classifier_.labels.begin(), classifier_.labels.end());
-    const std::string& wanted = signal.classes.front();
-    const std::string_view meant = config::nearest(wanted, known);
-    return fmt::format("the classifier has no class \"{}\" ({})", wanted,
-                       meant.empty() ? fmt::format("known: {}", config::join(known))
-                                     : fmt::format("did you mean \"{}\"?", meant));
+    return lack_of_class(signal.classes.front(), classifier_.labels);
   }
 
   ClassTask task_;
@@ -124,6 +127,7 @@ class LabelSignals : public SignalType {
   struct Label {
     std::string name;             // of the signal
     std::optional<size_t> index;  // in the scores; nullopt: the classifier has no such label
+    std::string why;              // "" if it has
     float least = 0;
   };
   LabelSignals(std::vector<Label> labels, ModelChoice model)
@@ -135,9 +139,7 @@ class LabelSignals : public SignalType {
   std::string_view name(size_t signal) const override { return labels_[signal].name; }
   Wording wording() const override { return {"score", "label"}; }
   std::optional<double> threshold(size_t signal) const override { return labels_[signal].least; }
-  std::string_view unavailable(size_t signal) const override {
-    return labels_[signal].index ? "" : "the classifier has no such label";
-  }
+  std::string_view unavailable(size_t signal) const override { return labels_[signal].why; }
   bool is_moot(const request::ChatRequest& request) const override {
     const std::string_view text = request.user_text();
     return std::all_of(text.begin(), text.end(), ascii::is_space);
@@ -178,8 +180,13 @@ std::unique_ptr<const SignalType> class_signals(ClassTask task, ModelChoice clas
   return std::make_unique<ClassSignals>(std::move(task), std::move(classifier));
 }
 
-SignalTypeResult label_signals(std::string_view classifier, const std::vector<std::string>& names,
+SignalTypeResult label_signals(std::string_view classifier, const std::set<std::string>& names,
                                const models::LabelThresholds& thresholds, ModelChoice model) {
+  if (model.model->heads()[model.head].scores != engine::Scores::kSigmoid)
+    return fail(Code::kInvalid,
+                "the operating point is for independent scores, and the scores of the model sum to "
+                "1; if its labels are independent, its config.json needs \"problem_type\": "
+                "\"multi_label_classification\"");
   const bool is_nameless = std::ranges::all_of(
       model.labels, [](const std::string& label) { return label.starts_with("LABEL_"); });
   if (is_nameless && model.labels.size() == thresholds.labels.size())
@@ -191,8 +198,13 @@ SignalTypeResult label_signals(std::string_view classifier, const std::vector<st
   for (const std::string& name : names) {
     LabelSignals::Label& label = labels.emplace_back();
     label.name = fmt::format("{}:{}", classifier, name);
-    const auto found = std::ranges::find(model.labels, name);
-    if (found == model.labels.end()) continue;
+    auto found = std::ranges::find(model.labels, name);
+    if (found == model.labels.end())
+      found = std::ranges::find(model.labels, ascii::snake_case(name), ascii::snake_case);
+    if (found == model.labels.end()) {
+      label.why = lack_of_class(name, model.labels);
+      continue;
+    }
     label.index = static_cast<size_t>(found - model.labels.begin());
     label.least = thresholds.least[*label.index];
   }

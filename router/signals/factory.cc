@@ -421,6 +421,10 @@ class Factory {
         SIGNALBOX_TRY(choice,
                       choose_classifier(signal.model_path, engine::HeadKind::kSequence, ""));
       }
+      if (signal.operating_point && choice.model != nullptr) {
+        SIGNALBOX_TRY_VOID(add_independent(signal, std::move(choice)));
+        continue;
+      }
       std::set<std::string> known;
       const auto add_labels = [&](const std::vector<std::string>& labels) {
         for (const std::string& label : labels)
@@ -429,10 +433,6 @@ class Factory {
       };
       add_labels(signal.labels.empty() ? choice.labels : signal.labels);
       add_labels(models::find_condition_labels(routing_, signal.name));
-      if (signal.operating_point && choice.model != nullptr) {
-        SIGNALBOX_TRY_VOID(add_labels_of(signal, {known.begin(), known.end()}, std::move(choice)));
-        continue;
-      }
       types_.push_back(is_judged
                            ? judged(std::move(task), models::judge_of(config_, routing_, signal))
                            : class_signals(std::move(task), std::move(choice)));
@@ -440,11 +440,14 @@ class Factory {
     return {};
   }
 
-  Result<void> add_labels_of(const config::ClassifierSignal& signal,
-                             const std::vector<std::string>& labels, ModelChoice choice) {
+  Result<void> add_independent(const config::ClassifierSignal& signal, ModelChoice choice) {
     const auto make = [&]() -> SignalTypeResult {
       SIGNALBOX_TRY(const models::LabelThresholds thresholds,
                     models::read_thresholds(*signal.operating_point, signal.model_path));
+      const auto& own = signal.labels.empty() ? thresholds.labels : signal.labels;
+      std::set<std::string> labels(own.begin(), own.end());
+      const auto named = models::find_condition_labels(routing_, signal.name);
+      labels.insert(named.begin(), named.end());
       return label_signals(signal.name, labels, thresholds, std::move(choice));
     };
     auto made = make();

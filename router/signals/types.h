@@ -4,6 +4,7 @@
 // unless stated otherwise. `signals` must outlive the result everywhere.
 
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "router/config/catalog.h"
@@ -158,11 +159,12 @@ struct ClassTask {
 /// with the best class matches.
 std::unique_ptr<const SignalType> class_signals(ClassTask task, ModelChoice classifier);
 
-/// One signal for each of `names`, which are labels of a classifier whose labels are independent.
-/// Score: the highest of a label in the windows of the user's last message; matches from the
-/// label's own threshold up, so several may match. Error: kInvalid if the thresholds are for other
-/// labels than the model's.
-SignalTypeResult label_signals(std::string_view classifier, const std::vector<std::string>& names,
+/// One signal for each of `names`, which are labels of a classifier whose labels are independent,
+/// compared without case; "-" and "_" equal a space. Score: the highest of a label in the windows
+/// of the user's last message; matches from the label's own threshold up, so several may match.
+/// Error: kInvalid if the thresholds are for other labels than the model's, or the model's scores
+/// are not independent.
+SignalTypeResult label_signals(std::string_view classifier, const std::set<std::string>& names,
                                const models::LabelThresholds& thresholds, ModelChoice model);
 
 /// contrastive: the text is split into pieces of half a kilobyte; the score of a piece is its

@@ -53,16 +53,27 @@ bool chooses_workers(const config::BackendRef& ref) {
          ascii::iequals(ref.engine_kind, "production-stack");
 }
 
-}  // namespace
-
-std::optional<std::string> key_of(const config::BackendRef& ref) {
+/// "" if there is none that can be sent.
+std::string_view key_in_environment(const config::BackendRef& ref) {
   const char* value = ref.api_key_env.empty() ? nullptr : std::getenv(ref.api_key_env.c_str());
   std::string_view key = value == nullptr ? std::string_view{} : value;
   while (!key.empty() && ascii::is_space(key.back()))
     key.remove_suffix(1);  // a newline that `echo` added
-  if (!key.empty() && config::is_header_value(key)) return std::string(key);
+  return config::is_header_value(key) ? key : std::string_view{};
+}
+
+}  // namespace
+
+std::optional<std::string> key_of(const config::BackendRef& ref) {
+  const std::string_view key = key_in_environment(ref);
+  if (!key.empty()) return std::string(key);
   if (!ref.api_key.empty()) return ref.api_key;
   return std::nullopt;
+}
+
+std::string key_source(const config::BackendRef& ref) {
+  if (!key_in_environment(ref).empty()) return fmt::format("api_key_env {}", ref.api_key_env);
+  return ref.api_key.empty() ? "" : "api_key";
 }
 
 bool stays_here(std::string_view name, const config::Authz::Identity& identity) {

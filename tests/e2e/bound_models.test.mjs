@@ -119,7 +119,8 @@ const operatingPoint = (thresholds) => JSON.stringify({
 test("independent labels match from the thresholds of the operating point up", async () => {
   // A threshold of 0 is always reached, and one of 1 never.
   const policy = operatingPoint([1, 0]);
-  const files = classifierFiles("distilbert", "guard", { labels: { 0: "violence", 1: "privacy" }, problem_type: "multi_label_classification" });
+  const filesWith = (more) => classifierFiles("distilbert", "guard", { labels: { 0: "violence", 1: "privacy" }, ...more });
+  const files = filesWith({ problem_type: "multi_label_classification" });
   const hazard = await installed("hazard", { ...files, "operating_point.json": policy });
   const routing = (sha256) => `model_bindings:
     classifier.risk: {deployment: r, contract: label_scores.v1, adapter: modernbert, operating_point: {path: operating_point.json, sha256: ${sha256}}}
@@ -131,5 +132,8 @@ test("independent labels match from the thresholds of the operating point up", a
   await withRouter(configuration(routing(digest), deployment(hazard)), async (daemon) => {
     assert.equal((await chat(daemon, "call ada on monday")).headers.get("x-vsr-selected-decision"), "private");
   });
+  // The scores of the same weights sum to 1 without the problem type.
+  const exclusive = await installed("exclusive", { ...filesWith({}), "operating_point.json": policy });
+  await assert.rejects(Daemon.start(configuration(routing(digest), deployment(exclusive))), /needs "problem_type": "multi_label_classification"/);
   await assert.rejects(Daemon.start(configuration(routing("0".repeat(64)), deployment(hazard))), /operating_point\.json: expected the SHA-256 0{64}/);
 });

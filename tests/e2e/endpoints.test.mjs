@@ -74,6 +74,9 @@ class MediaServer {
       "POST /v1/images/edits": () => json({ created: 1, data: [{ b64_json: "QUJD" }] }),
       "POST /v1/audio/speech": () => [200, "audio/mpeg", kSound],
       "POST /v1/audio/transcriptions": () => received.includes('name="stream"') ? [200, "", kTranscript] : json({ text: "Good morning", usage: { type: "tokens", input_tokens: 14, output_tokens: 2, total_tokens: 16 } }),
+      "POST /v1/responses": () => json({ id: "resp_1", object: "response", status: "completed", output: [] }),
+      "POST /v1/responses/compact": () => json({ id: "resp_1", object: "response.compaction", output: [] }),
+      "POST /v1/responses/input_tokens": () => json({ object: "response.input_tokens", input_tokens: 5 }),
       "POST /v1/files": () => json(file),
       "GET /v1/files": () => json({ object: "list", data: [file], has_more: false }),
       "GET /v1/files/file-1": () => json(file),
@@ -107,6 +110,7 @@ const models = (dead) => `
     - name: private
       pii_policy: {allow_by_default: false}
       backend_refs: [{name: s, endpoint: "127.0.0.1:${server.port}"}]
+    - {name: thinker, responses_api: true, backend_refs: [{name: s, endpoint: "127.0.0.1:${server.port}"}]}
     - {name: claude, api_format: anthropic, backend_refs: [{name: s, endpoint: "127.0.0.1:${server.port}"}]}`;
 
 const configuration = (dead, api, access = "") => (port, managementPort) => `
@@ -417,6 +421,48 @@ test("guards read the texts that a model reads, and only these", async () => {
   assert.equal((await postJson("/v1/images/generations", { model: "painter", prompt: "a cat", Prompt: kAccount })).status, 400);
   assert.equal(server.requests.length, before);
   assert.equal((await postJson("/v1/embeddings", { model: "embedder", input: kAccount })).status, 200);
+});
+
+test("guards read what is compacted, and not what is counted", async () => {
+  const input = [{ role: "user", content: [{ type: "input_text", text: kAccount }] }];
+  const before = server.requests.length;
+  for (const body of [{ input }, { input: "x", instructions: kAccount }])
+    assert.equal((await postJson("/v1/responses/compact", { model: "thinker", ...body })).status, 403);
+  assert.equal(server.requests.length, before);
+  assert.equal((await postJson("/v1/responses/compact", { model: "thinker", input: "Good morning" })).status, 200);
+  assert.equal((await postJson("/v1/responses/input_tokens", { model: "thinker", input })).status, 200);
+});
+
+test("guards read every member of a shell's or a patch's items that a native server gets", async () => {
+  const before = server.requests.length;
+  const operation = { type: "update_file", path: "x", diff: kAccount };
+  for (const item of [
+    { type: "apply_patch_call", call_id: "c", action: "x", operation },
+    { type: "shell_call", call_id: "c", action: { commands: ["ls"] }, environment: { type: "local", skills: [{ description: kAccount }] } },
+    { type: "shell_call", call_id: "c", action: { commands: ["ls"] }, operation },
+    { type: "shell_call_output", call_id: "c", output: [], status: kAccount },
+  ]) {
+    const reply = await postJson("/v1/responses", { model: "thinker", input: [item] });
+    assert.match(reply.body.toString(), /No accounts/, JSON.stringify(item));
+  }
+  const twice = '{"model":"thinker","input":[{"type":"apply_patch_call","call_id":"c","operation":{},"operation":{}}]}';
+  const reply = await postJson("/v1/responses", twice);
+  assert.deepEqual([reply.status, /operation: given more than once/.test(reply.body)], [400, true], reply.body.toString());
+  assert.equal(server.requests.length, before);
+  const input = [{ type: "local_shell_call_output", id: "lsh_1", output: "hello" }];
+  assert.equal((await postJson("/v1/responses", { model: "thinker", input })).status, 200);
+  assert.deepEqual(JSON.parse(server.last.body).input, input);
+});
+
+test("without the Responses API, nothing compacts or counts its conversations", async () => {
+  const services = "services:\n    response_api: {enabled: false}\n";
+  const without = await Daemon.start((...ports) => configuration(1, "{}")(...ports).replace("services:\n", services));
+  try {
+    for (const path of ["/v1/responses", "/v1/responses/compact", "/v1/responses/input_tokens"])
+      assert.equal((await postJson(path, { model: "thinker", input: "x" }, {}, without.url)).status, 404, path);
+  } finally {
+    await without.stop();
+  }
 });
 
 test("a model with a pii_policy gets only texts that were searched", async () => {

@@ -67,6 +67,9 @@ const kForms = {
   "FastAPI": [{ detail: [{ type: "missing", loc: ["body", "messages", 0], msg: "Field required" }] }, "body.messages.0: Field required"],
   "Mistral": [{ object: "error", message: { detail: [{ loc: ["body", "x"], msg: "Extra inputs" }] }, type: "invalid_request_error" }, "body.x: Extra inputs"],
   "Cloudflare": [{ success: false, errors: [{ code: 7003, message: "Bad thing." }] }, "Bad thing."],
+  "NestJS": [{ statusCode: 400, message: "Bad thing.", error: "Bad Request" }, "Bad thing."],
+  "an empty message": [{ message: "", detail: "Bad thing." }, "Bad thing."],
+  "an error without a message": [{ error: { message: null }, message: "Bad thing." }, "Bad thing."],
   "plain text": ["upstream connect error\n", "upstream connect error"],
   "a page": ["<html>Bad Gateway</html>", "the model's server answered with HTTP 400"],
   "nothing": ["", "the model's server answered with HTTP 400"],
@@ -76,6 +79,12 @@ for (const [name, [body, message]] of Object.entries(kForms)) {
     for (const { path, error } of await refusals({ status: 400, body })) assert.equal(error.message, message, path);
   });
 }
+
+test("a code beside an error's text stays", async () => {
+  for (const { path, error } of await refusals({ status: 404, body: { error: "Bad thing.", code: "model_not_found" } })) {
+    if (path !== "/v1/messages") assert.deepEqual([error.message, error.code], ["Bad thing.", "model_not_found"]);
+  }
+});
 
 test("a server that is overloaded or limits its clients states when to come again", async () => {
   const headers = { "retry-after": "7", "retry-after-ms": "7000", "x-should-retry": "true" };
@@ -97,7 +106,9 @@ test("agents learn that a conversation is too long", async () => {
     "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
     "prompt is too long: 210000 tokens > 200000 maximum",
   ]) {
-    for (const { path, error } of await refusals({ status: 400, body: { type: "error", error: { type: "invalid_request_error", message } } })) {
+    const forms = [{ type: "error", error: { type: "invalid_request_error", message } }, { error: { message, type: "BadRequestError", code: 400 } }];
+    const all = [...(await refusals({ status: 400, body: forms[0] })), ...(await refusals({ status: 400, body: forms[1] }))];
+    for (const { path, error } of all) {
       const expected = message.startsWith("prompt") ? message : `prompt is too long: ${message}`;
       if (path === "/v1/messages") assert.deepEqual(error, { type: "invalid_request_error", message: expected });
       else assert.deepEqual([error.code, error.message], ["context_length_exceeded", message], path);
@@ -110,11 +121,22 @@ test("agents learn that a conversation is too long", async () => {
 });
 
 test("an error with status 200 names the server's reason", async () => {
-  upstream.answer = () => ({ body: { error: { message: "Provider is down.", code: 502 } } });
-  for (const [path, body] of kTranslated) {
-    const reply = await post(path, body);
-    assert.deepEqual([reply.status, (await reply.json()).error.message], [502, 'the server answered with an error: "Provider is down."'], path);
+  const error = { message: "Provider is down.", code: 502 };
+  for (const answer of [{ error }, { object: "error", ...error }]) {
+    upstream.answer = () => ({ body: answer });
+    for (const [path, body] of kTranslated) {
+      const reply = await post(path, body);
+      assert.deepEqual([reply.status, (await reply.json()).error.message], [502, 'the server answered with an error: "Provider is down."'], path);
+    }
   }
+});
+
+test("a stream that fails because the conversation is too long ends with the code for it", async () => {
+  const [begun] = streamed([{ content: "Fi" }]).events;
+  const error = { message: "This model's maximum context length is 4096 tokens.", type: "BadRequestError", code: 400 };
+  upstream.answer = () => ({ events: [begun, { error }] });
+  const response = await (await post("/v1/responses", { ...kTranslated[1][1], stream: true })).text();
+  assert.equal(response.match(/"code":"context_length_exceeded"/g)?.length, 2, response);
 });
 
 test("an error within a stream has its type in the client's form", async () => {

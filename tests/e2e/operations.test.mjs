@@ -237,18 +237,27 @@ test("the log names the server that has answered, also with an error", async () 
 
 test("the log warns if a server refuses the router's own key, and shows no key", async () => {
   const server = createServer((_, response) => response.writeHead(401).end("no"));
-  const lineWith = async (key) => {
+  const lineWith = async (key, path = "/v1/chat/completions", change = (text) => text, status = 401) => {
     let found;
     await withServer(server, async (daemon) => {
-      const body = JSON.stringify({ model: "auto", messages: [{ role: "user", content: "hello" }] });
-      assert.equal((await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", body })).status, 401);
+      const model = path.endsWith("completions") ? "auto" : "general";
+      const body = JSON.stringify({ model, input: "word", messages: [{ role: "user", content: "word" }] });
+      assert.equal((await fetch(`${daemon.url}${path}`, { method: "POST", body })).status, status);
       found = await lineOfRequest(daemon);
       assert.ok(!daemon.log.includes("sk-wrong"));
-    }, (text) => text.replace("node-7,", `node-7,${key}`));
+    }, (text) => change(text.replace("node-7,", `node-7,${key}`)));
     return [found.level, found.error, found.detail];
   };
-  assert.deepEqual(await lineWith(" api_key: sk-wrong,"),
-    ["warning", "upstream_4xx", 'backend "node-7" answered 401 to the router\'s own key (api_key)']);
+  const kKey = " api_key: sk-wrong,", kUnset = " api_key_env: SIGNALBOX_TEST_UNSET,";
+  const kWarning = 'backend "node-7" answered 401 to the router\'s own key (api_key)';
+  assert.deepEqual(await lineWith(kKey), ["warning", "upstream_4xx", kWarning]);
+  assert.deepEqual(await lineWith(kKey, "/v1/embeddings"), ["warning", "upstream_4xx", kWarning]);
+  const loops = (text) => text
+    .replace("modelRefs: [{model: general}]", "modelRefs: [{model: general}, {model: spare}]\n      algorithm: {type: confidence}")
+    .replace("routing:", "    - {name: spare, backend_refs: [{name: echo, type: echo}]}\nrouting:");
+  assert.deepEqual(await lineWith(kKey, undefined, loops, 200), ["warning", undefined, kWarning], "another model answers");
+  assert.equal((await lineWith(`${kUnset}${kKey}`))[2], kWarning);
+  assert.equal((await lineWith(kUnset))[2], 'backend "node-7" answered 401: api_key_env SIGNALBOX_TEST_UNSET holds no key');
   assert.deepEqual(await lineWith(""), ["info", "upstream_4xx", undefined], "the client's own key");
 });
 
@@ -258,7 +267,7 @@ test("the log has the reason for another model", async () => {
     const body = JSON.stringify({ model: "general", messages: [{ role: "user", content: "hello" }] });
     const reply = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", body });
     assert.equal(reply.headers.get("x-vsr-selected-model"), "spare");
-    const line = /model \\"general\\" does not answer: backend \\"node-7\\" answered 503; trying \\"spare\\" instead/;
+    const line = /model \\"general\\" failed: backend \\"node-7\\" answered 503; trying \\"spare\\" instead/;
     await until(() => line.test(daemon.log), () => daemon.log);
   }, (text) => text.replace("general, backend", "general, reliability: {retry_on: gateway-error, fallback_models: [spare]}, backend")
     .replace("routing:", "    - {name: spare, backend_refs: [{name: echo, type: echo}]}\nrouting:"));

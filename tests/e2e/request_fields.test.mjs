@@ -55,6 +55,20 @@ test("a choice among allowed tools offers only these to Anthropic's server", asy
   assert.deepEqual([tools.map(({ name }) => name), tool_choice], [["b"], { type: "any" }]);
 });
 
+test("a choice that would leave no tool although one is required is refused, and so is the form of another API", async () => {
+  const flat = { type: "allowed_tools", mode: "required", tools: [{ type: "function", name: "c" }] };
+  const nested = { type: "allowed_tools", allowed_tools: { mode: "required", tools: [tool("c")] } };
+  const tools = [{ type: "function", name: "a", parameters: {} }];
+  for (const [path, body] of [
+    ["/v1/chat/completions", { model: "claude", messages: kMessages, tools: [tool("a")], tool_choice: nested }],
+    ["/v1/chat/completions", { model: "claude", messages: kMessages, tools: [tool("a")], tool_choice: { ...flat, mode: "auto" } }],
+    ["/v1/responses", { model: "chats", input: "x", tools, tool_choice: flat }],
+  ]) {
+    const reply = await fetch(`${daemon.url}${path}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+    assert.deepEqual([reply.status, (await reply.json()).error.message.split(":")[0]], [400, "tool_choice"], JSON.stringify(body));
+  }
+});
+
 test("members that say nothing reach Anthropic's server as nothing", async () => {
   const { tools } = await toAnthropic({ tools: [tool("a", { strict: null, description: null })], modalities: ["text"] });
   assert.deepEqual(tools, [{ name: "a", input_schema: { type: "object" } }]);
@@ -80,7 +94,7 @@ test("calls of a shell and of patches in earlier turns become calls of functions
     { type: "shell_call", call_id: "a", action: { commands: ["ls"] }, status: "completed" },
     { type: "shell_call_output", call_id: "a", output: [{ stdout: "x.md", stderr: "" }] },
     { type: "local_shell_call", call_id: "b", action: { type: "exec", command: ["cat", "x.md"] } },
-    { type: "local_shell_call_output", call_id: "b", output: "Hello" },
+    { type: "local_shell_call_output", id: "b", output: "Hello" },
     { type: "apply_patch_call", call_id: "c", operation: { type: "delete_file", path: "x.md" } },
     { type: "apply_patch_call_output", call_id: "c", status: "failed" },
   ];

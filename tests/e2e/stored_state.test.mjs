@@ -62,8 +62,11 @@ test("a stored response cannot be cancelled, because it has ended", async () => 
   const { id } = await openai.responses.create({ model: "chats", input: "x" });
   await assert.rejects(openai.responses.cancel(id), { status: 400, message: /has ended: there is nothing to cancel/ });
   await assert.rejects(openai.responses.cancel("resp_other"), { status: 404, code: "response_not_found" });
-  const posted = await fetch(`${daemon.url}/v1/responses/${id}`, { method: "POST", headers: { authorization: "Bearer k" }, body: "{}" });
-  assert.equal(posted.status, 404);
+  for (const path of [id, "", "compact/", "cancel"]) {
+    const posted = await fetch(`${daemon.url}/v1/responses/${path}`, { method: "POST", headers: { authorization: "Bearer k" }, body: "{}" });
+    assert.deepEqual([posted.status, posted.headers.get("allow")], [405, "GET, HEAD, DELETE, OPTIONS"]);
+    assert.match((await posted.json()).error.message, /: POST is not a method of this path$/);
+  }
   assert.equal((await openai.responses.retrieve(id)).output_text, "Fine.");
 });
 
@@ -79,6 +82,9 @@ test("paths of state that only a provider keeps say what to use instead", async 
     await assert.rejects(request, wanted);
   const batch = await fetch(`${daemon.url}/v1/messages/batches`, { method: "POST", body: "{}" });
   assert.match((await batch.json()).error.message, /send the messages one by one/);
+  const message = async (method, path) => (await (await fetch(`${daemon.url}${path}`, { method })).json()).error.message;
+  assert.equal(await message("POST", "/v1/chat/completions/"), "/v1/chat/completions/: there is no such path; did you mean /v1/chat/completions?");
+  assert.equal(await message("PUT", "/v1/chat/completions"), "/v1/chat/completions: PUT is not a method of this path");
   const unknown = await (await fetch(`${daemon.url}/v1/conversationsx`)).json();
   assert.equal(unknown.error.message, "/v1/conversationsx: there is no such path");
 });

@@ -28,7 +28,7 @@ inline std::string member_text(const json::Value& row, std::string_view key,
 }
 
 /// Reads "no_embedder": true?, "classifiers": {DIRECTORY: {"labels", "tokens": true?, "fails":
-/// true?, "raw": true?}}?
+/// true?, "raw": true?, "independent": true?}}?
 inline models::Models models_of(const json::Value& row) {
   models::Models out;
   if (!row.find("no_embedder")) out.embedder = std::make_unique<test::FakeEmbedder>();
@@ -45,7 +45,9 @@ inline models::Models models_of(const json::Value& row) {
     const auto kind =
         each.value.find("tokens") ? engine::HeadKind::kTokens : engine::HeadKind::kSequence;
     const bool fails = each.value.find("fails").has_value();
-    const auto scores = each.value.find("raw") ? engine::Scores::kRaw : engine::Scores::kSoftmax;
+    const auto scores = each.value.find("raw")           ? engine::Scores::kRaw
+                        : each.value.find("independent") ? engine::Scores::kSigmoid
+                                                         : engine::Scores::kSoftmax;
     out.classifiers.emplace(each.key, std::make_unique<test::FakeClassifier>(
                                           labels, kind, fails, scores, std::move(languages)));
   }

@@ -80,6 +80,9 @@ void note_idle_keys(Reader& reader, const yaml::Node* node, std::string_view kin
   }
 }
 
+constexpr std::string_view kSearchesElsewhere =
+    "has no effect: with workflow_mode tool_based, the server of the decision's model searches";
+
 /// The checks of one backend. `node` is its mapping; null: there is none. Keys with a value that is
 /// reported already are not reported as missing.
 class RagCheck {
@@ -168,11 +171,7 @@ class RagCheck {
   void note_idle(std::initializer_list<const char*> keys) {
     for (const char* key : keys) {
       if (at(key) == nullptr) continue;
-      reader_.at_key(key, [&] {
-        reader_.does_without(at(key)->line,
-                             "has no effect: with workflow_mode tool_based, the server of the "
-                             "decision's model searches");
-      });
+      reader_.at_key(key, [&] { reader_.does_without(at(key)->line, kSearchesElsewhere); });
     }
   }
   void check_filter(std::string_view filter) {
@@ -206,6 +205,11 @@ void check_rag(Reader& reader, const yaml::Node& node, RagPlugin& plugin) {
     });
   }
   const RagBackend& backend = plugin.backend_config;
+  if (plugin.rerank && plugin.backend == "openai" && backend.workflow_mode == "tool_based") {
+    reader.at_key("rerank",
+                  [&] { reader.does_without(node.find("rerank")->line, kSearchesElsewhere); });
+    plugin.rerank.reset();
+  }
   reader.at_key("backend_config", [&] {
     if (plugin.backend != "hybrid")
       return RagCheck(reader, node.line, at, plugin.backend).run(backend);

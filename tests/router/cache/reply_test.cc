@@ -112,6 +112,23 @@ TEST(CacheReply, keeps_calls_of_tools) {
   EXPECT_EQ(*assemble(events(*whole, true), 3), *whole);
 }
 
+TEST(CacheReply, keeps_a_repeated_name_once_and_skips_events_without_data) {
+  const auto piece = [](std::string_view arguments) {
+    return fmt::format(
+        "data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"index\":0,\"id\":\"a\","
+        "\"function\":{{\"name\":\"f\",\"arguments\":\"{}\"}}}}]}}}}]}}\n\n",
+        arguments);
+  };
+  const auto whole =
+      assemble(piece("{") + "data:\n\ndata: \n\n" + piece("}") +
+                   "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: "
+                   "[DONE]\n\n",
+               11);
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_NE(whole->find(R"("function":{"name":"f","arguments":"{}"})"), std::string::npos)
+      << *whole;
+}
+
 TEST(CacheReply, keeps_every_choice_and_all_members_of_its_message) {
   const std::string stream = events(R"({"id":"c","choices":[
       {"index":1,"message":{"role":"assistant","content":"b","refusal":null,"annotations":[1,

@@ -109,6 +109,28 @@ TEST(Surfaces, translate_streams_however_they_are_cut) {
   }
 }
 
+TEST(Surfaces, do_not_deny_a_parameter_that_they_change) {
+  dialects::ResponseStore store{{}};
+  const auto hot = read("server", R"({"model":"m","messages":[],"temperature":1.5})", store);
+  ASSERT_TRUE(hot);
+  EXPECT_EQ(hot->losses.refusal(true).value().message,
+            "temperature: the API of the model's server does not take it as it is, and "
+            "global.api.untranslatable is refuse");
+}
+
+TEST(Surfaces, put_the_place_of_an_error_in_front_only_if_it_is_a_path) {
+  dialects::ResponseStore store{{}};
+  const auto incoming =
+      read("messages", R"({"model":"m","max_tokens":1,"messages":[{"role":"user","content":"x"}]})",
+           store);
+  ASSERT_TRUE(incoming);
+  const auto message = [&](std::string_view body) { return incoming->replies->refusal(422, body); };
+  const std::string_view plain = R"({"detail":[{"loc":"body","msg":"missing"}]})";
+  EXPECT_NE(message(plain).find(R"("message":"missing")"), std::string::npos) << message(plain);
+  const std::string_view nested = R"({"detail":[{"loc":["body",0],"msg":"missing"}]})";
+  EXPECT_NE(message(nested).find(R"("message":"body.0: missing")"), std::string::npos);
+}
+
 TEST(Surfaces, refuse_an_event_that_never_ends) {
   const std::pair<std::string_view, std::string_view> kRequests[] = {
       {"messages", R"({"model":"m","max_tokens":1,"messages":[]})"},

@@ -125,8 +125,10 @@ TEST(Upstream, receives_the_key_of_the_file_if_the_environment_has_none) {
   ::setenv("SIGNALBOX_TEST_KEY_OF", "of the environment \r\n", 1);
   ref.api_key_env = "SIGNALBOX_TEST_KEY_OF";
   EXPECT_EQ(upstream::key_of(ref), "of the environment");
+  EXPECT_EQ(upstream::key_source(ref), "api_key_env SIGNALBOX_TEST_KEY_OF");
   ::setenv("SIGNALBOX_TEST_KEY_OF", "two\nlines", 1);
   EXPECT_EQ(upstream::key_of(ref), "of the file");
+  EXPECT_EQ(upstream::key_source(ref), "api_key");
 }
 
 TEST(Upstream, receives_path_and_headers_of_its_provider) {

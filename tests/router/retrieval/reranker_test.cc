@@ -22,10 +22,20 @@ class LengthRanker final : public test::FakeClassifier {
   Result<std::vector<engine::Answer>> answer(std::span<const engine::Input> inputs) const override {
     SIGNALBOX_TRY_VOID(FakeClassifier::answer(std::span<const engine::Input>()));
     std::vector<engine::Answer> out;
-    for (const engine::Input& input : inputs)
+    for (const engine::Input& input : inputs) {
+      longest = std::max({longest, input.text.size(), input.pair->size()});
       out.emplace_back().scores = {static_cast<float>(input.pair->size())};
+    }
     return out;
   }
+  Result<std::vector<engine::Answer>> answer_within(
+      const engine::Patience& patience, std::span<const engine::Input> inputs) const override {
+    deadline = patience.deadline;
+    return answer(inputs);
+  }
+
+  mutable size_t longest = 0;  // bytes of a text
+  mutable std::chrono::steady_clock::time_point deadline;
 };
 
 class Found final : public Retriever {
@@ -41,7 +51,8 @@ class Found final : public Retriever {
 };
 
 Result<Documents> find(std::shared_ptr<const engine::TextModel> model, uint32_t top_k,
-                       std::string_view on_failure, Result<Documents> found) {
+                       std::string_view on_failure, Result<Documents> found,
+                       std::string_view question = "a question") {
   config::RagPlugin plugin;
   plugin.on_failure = on_failure;
   plugin.rerank = config::RagPlugin::Rerank{top_k};
@@ -49,7 +60,7 @@ Result<Documents> find(std::shared_ptr<const engine::TextModel> model, uint32_t 
       rerank(std::make_unique<const Found>(std::move(found)), plugin, std::move(model), "/tmp");
   if (!made) return tl::unexpected<Error>(made.error());
   EXPECT_TRUE((*made)->needs_vector());
-  return (*made)->find({"a question"}, {});
+  return (*made)->find({question}, {});
 }
 
 const Documents kFound = {"bb", "a", "cccc", "dd"};
@@ -70,6 +81,19 @@ TEST(Reranker, fails_with_its_model_if_the_request_needs_documents) {
   const auto failing = std::make_shared<const LengthRanker>(true);
   EXPECT_FALSE(find(failing, 3, "block", kFound));
   EXPECT_FALSE(find(nullptr, 3, "block", kFound));
+}
+
+TEST(Reranker, reads_long_texts_only_as_far_as_the_model_might) {
+  const auto ranker = std::make_shared<const LengthRanker>(false);
+  const std::string text(1'000'000, 'a');
+  EXPECT_EQ(find(ranker, 1, "skip", Documents{"b", text}, text).value(), Documents{text});
+  EXPECT_LE(ranker->longest, 64U * 512);
+}
+
+TEST(Reranker, has_the_time_of_a_search) {
+  const auto ranker = std::make_shared<const LengthRanker>(false);
+  ASSERT_TRUE(find(ranker, 0, "skip", kFound));
+  EXPECT_LE(ranker->deadline, std::chrono::steady_clock::now() + std::chrono::seconds(5));
 }
 
 TEST(Reranker, does_not_change_a_search_that_fails) {

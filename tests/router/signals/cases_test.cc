@@ -4,9 +4,9 @@
 //   {"name": ..., "signals": {...}, "projections": {...}?, "decisions": [...]?, "catalog": {...}?,
 //    "router": {...}?, "text": ... or "request": {...}, "headers": {...}?, "no_embedder": true?,
 //    "classifiers": {DIRECTORY: {"labels": [...], "tokens": true?, "fails": true?, "raw": true?,
-//    "languages": [...]?}}?, "expect": {TYPE: {NAME: {member: value}}}?, "decision": ...?,
-//    "refused": ...?, "failed": ...?, "words": part of the text for people?, "foreign": true if the
-//    thresholds are those of another embedding model?}
+//    "independent": true?, "languages": [...]?}}?, "expect": {TYPE: {NAME: {member: value}}}?,
+//    "decision": ...?, "refused": ...?, "failed": ...?, "words": part of the text for people?,
+//    "foreign": true if the thresholds are those of another embedding model?}
 //
 // Numbers may differ by 1e-4. "DATA" stands for a directory of test files.
 
