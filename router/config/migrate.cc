@@ -344,8 +344,9 @@ bool is_empty_text(const yaml::Node& node) {
 
 bool has_empty_keyword(const yaml::Node& signal) {
   const yaml::Node* keywords = signal.find("keywords");
-  const bool is_of_words = signal.find("method") == nullptr && signal.find("patterns") == nullptr;
-  if (!is_of_words || keywords == nullptr) return false;
+  const std::string_view method = tree::scalar(signal, "method");
+  const bool can_move = (method.empty() || method == "regex") && !signal.find("patterns");
+  if (!can_move || keywords == nullptr) return false;
   const auto is_scalar = [](const yaml::Node& each) { return each.kind == yaml::Kind::kScalar; };
   return std::ranges::all_of(keywords->items, is_scalar) &&
          std::ranges::any_of(keywords->items, is_empty_text);

@@ -34,6 +34,11 @@ struct Rule {
   bool must_be_known() const { return on_error == OnError::kUnknown; }
 };
 
+/// The scores that a decision rests on: those of the signals that make it match, other than
+/// predicates and NOT. kNone: no signal has a score. kOther: they are not compared with any.
+enum class ScoreKind : uint8_t { kNone, kProbability, kSimilarity, kOther };
+ScoreKind score_kind(const Rule& rule);
+
 /// How to reduce the examples of a class to a few prototypes, and the similarities to one score.
 struct PrototypeScoring {
   bool enabled = true;

@@ -83,8 +83,8 @@ test("a recipe of the catalogue is left out, and a model may be called like the 
   assert.match(messages, /chats cannot name this model/);
 });
 
-test("an empty keyword occurs in every text", async () => {
-  const text = kFile.replace("routing:\n", 'routing:\n  signals: {keywords: [{name: any, operator: OR, keywords: [""]}]}\n').replace("rules: {operator: AND}", "rules: {type: keyword, name: any}");
+for (const method of ["", ", method: regex"]) test(`an empty keyword occurs in every text${method}`, async () => {
+  const text = kFile.replace("routing:\n", `routing:\n  signals: {keywords: [{name: any, operator: OR, keywords: [""]${method}}]}\n`).replace("rules: {operator: AND}", "rules: {type: keyword, name: any}");
   const { status, messages } = await checked(text);
   assert.equal(status, 0, messages);
   const { stdout } = spawnSync(process.env.SIGNALBOX, ["route", "--config", join(folder, "config.yaml")], { input: '{"text": "Hello"}\n', encoding: "utf8" });
