@@ -4,9 +4,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
+#include "base/ascii.h"
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "router/dialects/call_signature.h"
+#include "router/dialects/chat_messages.h"
 #include "router/dialects/responses.h"
 
 namespace signalbox::dialects {
@@ -14,19 +18,31 @@ namespace {
 
 using json::Value;
 
+constexpr std::string_view kOwnId = R"("rs_)";  // with its quote, as it begins in a request
+
 std::string_view string_at(const Value& object, std::string_view key) {
   const auto value = object.find(key);
   return value && value->is_string() ? value->text() : std::string_view{};
 }
 
-/// Most requests are not parsed again, because providers sign thoughts.
-bool has_empty_signature(std::string_view body) {
-  constexpr std::string_view kSignature = R"("signature")", kSpace = " \t\r\n:";
-  for (size_t at = body.find(kSignature); at != body.npos; at = body.find(kSignature, at + 1)) {
-    const size_t value = body.find_first_not_of(kSpace, at + kSignature.size());
-    if (value != body.npos && body.substr(value).starts_with(R"("")")) return true;
+/// Most requests are not parsed again. A request for thoughts has a member of that name, with a
+/// colon after it.
+bool may_have_thoughts(std::string_view body) {
+  constexpr std::string_view kType = R"("thinking")", kSpace = " \t\r\n";
+  for (size_t at = body.find(kType); at != body.npos; at = body.find(kType, at + 1)) {
+    const size_t next = body.find_first_not_of(kSpace, at + kType.size());
+    if (next != body.npos && body[next] != ':') return true;
   }
   return false;
+}
+
+/// Our ids are the token of a response and the number of an item. The ids of vLLM end with 32
+/// digits, and those of OpenAI are longer than ours.
+bool is_own_id(std::string_view id) {
+  constexpr size_t kNumber = kOwnId.size() - 1 + kTokenBytes, kNumberBytesMax = 6;
+  if (!id.starts_with(kOwnId.substr(1)) || id.size() <= kNumber) return false;
+  const std::string_view number = id.substr(kNumber);
+  return number.size() <= kNumberBytesMax && std::ranges::all_of(number, ascii::is_digit);
 }
 
 /// The text with another value in the place of this one. Positions are those of the whole text, of
@@ -60,17 +76,15 @@ std::string message_for_provider(const Value& message) {
     return is_own ? std::string() : std::string(block.raw());
   };
   const std::string kept = written(*content, write);
-  if (!changes || kept == "[]") return std::string(message.raw());
+  if (!changes) return std::string(message.raw());
+  if (kept == "[]") return {};  // the provider accepts turns of the same side in sequence
   return replaced(message.raw(), message.begin(), *content, kept);
 }
 
 std::string item_for_provider(const Value& item) {
   const bool is_reasoning =
-      string_at(item, "type") == "reasoning" && !item.find("encrypted_content");
-  // Our ids have a part of fixed length, and providers' ids are longer.
-  const std::string_view id = string_at(item, "id");
-  constexpr std::string_view kPrefix = "resp_";
-  if (is_reasoning && response_of_item(id).size() == kPrefix.size() + kTokenBytes) return {};
+      string_at(item, "type") == "reasoning" && !given(item, "encrypted_content");
+  if (is_reasoning && is_own_id(string_at(item, "id"))) return {};
   const CallId call = split_id(string_at(item, "call_id"));
   if (call.signature.empty()) return std::string(item.raw());
   return replaced(item.raw(), item.begin(), *item.find("call_id"), json::quote(call.id));
@@ -95,7 +109,7 @@ std::string rewritten(std::string_view body, std::string_view list, Write write)
 }  // namespace
 
 bool may_have_own_parts(std::string_view body) {
-  return has_empty_signature(body) || body.find(R"("rs_)") != std::string_view::npos ||
+  return may_have_thoughts(body) || body.find(kOwnId) != std::string_view::npos ||
          may_have_signed_ids(body);
 }
 

@@ -10,11 +10,13 @@ namespace signalbox::dialects {
 /// False if a request surely has no such part.
 bool may_have_own_parts(std::string_view body);
 
-/// Returns the messages request without thoughts that have no signature; "" if it has none.
+/// Returns the messages request without thoughts that have no signature, and without turns that
+/// have nothing else; "" if it has none.
 std::string without_own_thoughts(std::string_view body);
 
 /// Returns the responses request without our items of reasoning, and with the ids of calls as their
-/// servers wrote them, because OpenAI's accept only short ones; "" if nothing changes.
+/// servers wrote them, because OpenAI's accept only short ones; "" if nothing changes. An item
+/// without an id counts as a server's.
 std::string without_own_items(std::string_view body);
 
 }  // namespace signalbox::dialects

@@ -347,7 +347,8 @@ void ResponsesReplies::add_arguments(std::string_view arguments, std::string& ou
 Result<void> ResponsesReplies::count(const ChatPiece& piece) {
   output_bytes_ += piece.text.size() + piece.refusal.size() + piece.reasoning.size();
   for (const ChatPiece::Call& call : piece.calls)
-    output_bytes_ += call.id.size() + call.name.size() + call.arguments.size();
+    output_bytes_ +=
+        call.id.size() + call.signature.size() + call.name.size() + call.arguments.size();
   if (output_bytes_ <= kOutputBytesMax) return {};
   return fail(Code::kTooLarge, "the reply is longer than {} bytes", kOutputBytesMax);
 }

@@ -21,6 +21,7 @@
 #include "router/gateway/own_replies.h"
 #include "router/gateway/read_request.h"
 #include "router/gateway/relay.h"
+#include "router/gateway/send.h"
 #include "router/plugins/server_family.h"
 #include "router/upstream/dialect_headers.h"
 
@@ -207,6 +208,24 @@ http::Task<> send_no_such_path(http::Exchange exchange) {
   co_await http::send_refusal(exchange.reply, std::move(fields), 404, message, {});
 }
 
+/// The body for the server; "" if it is the client's.
+http::Task<Result<std::string>> body_for_server(const RequestScope& scope, const Endpoint& endpoint,
+                                                const RequestReading& reading,
+                                                const config::Model& model) {
+  const std::string& body = scope.exchange.request.body;
+  const std::string& name = model.provider_model_id;
+  std::string out;
+  if (reading.model && *reading.model != name) out = with_model(body, reading, name);
+  if (!endpoint.chats) co_return out;
+  std::string changed;
+  std::function<void()> change = [&] {
+    changed = gateway::without_own_parts(*endpoint.chats, out.empty() ? body : out);
+  };
+  const Result<void> ran = co_await gateway::run_by_size(scope, body.size(), std::move(change));
+  if (!ran) co_return tl::unexpected<Error>(ran.error());
+  co_return changed.empty() ? std::move(out) : std::move(changed);
+}
+
 class PassThrough {
  public:
   PassThrough(const GatewayContext& context, const OwnModels& own, std::string_view path)
@@ -267,13 +286,15 @@ class PassThrough {
     const std::optional<routing::Plan> plan =
         co_await pass_guards(scope, endpoint, *reading, **model);
     if (!plan) co_return;
-    std::string changed;
-    const http::Request& request = scope.exchange.request;
-    const std::string& name = (*model)->provider_model_id;
-    if (reading->model && *reading->model != name)
-      changed = with_model(request.body, *reading, name);
-    const Passage passage{endpoint, *reading, *plan,
-                          changed.empty() ? std::string_view(request.body) : changed};
+    const Result<std::string> changed =
+        co_await body_for_server(scope, endpoint, *reading, **model);
+    if (!changed) {
+      co_await gateway::send_error(scope, changed.error());
+      co_return;
+    }
+    const Passage passage{
+        endpoint, *reading, *plan,
+        changed->empty() ? std::string_view(scope.exchange.request.body) : *changed};
     co_await forward(scope, passage);
     gateway::charge(scope, requester);
   }

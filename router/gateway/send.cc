@@ -72,9 +72,7 @@ namespace {
 /// understands. The reply passes as it comes.
 ServerRequest native_request(const RequestScope& scope, const routing::Plan& plan) {
   ServerRequest out;
-  out.body = scope.api.native() == request::Api::kMessages
-                 ? dialects::without_own_thoughts(plan.body)
-                 : dialects::without_own_items(plan.body);
+  out.body = without_own_parts(*scope.api.native(), plan.body);
   out.target = fmt::format("{}{}", scope.api.path(), scope.exchange.request.query());
   out.is_chat = false;
   return out;
@@ -119,7 +117,9 @@ Result<ServerRequest> translated_request(const RequestScope& scope, const Parsed
   if (scope.api.native() && plugins::refuses_members(*plan.model)) {
     out.body = plugins::without_refused_members(plan.body);
     const bool had_thoughts = plan.body.find(R"("reasoning_content")") != std::string::npos;
-    if (!out.body.empty() && had_thoughts) out.losses.hint("messages.reasoning_content");
+    const bool is_messages = scope.api.native() == request::Api::kMessages;
+    if (!out.body.empty() && had_thoughts)
+      out.losses.hint(is_messages ? "messages.thinking" : "input.reasoning");
   }
   if (!out.to_client) out.target.append(scope.exchange.request.query());
   return out;
@@ -189,6 +189,11 @@ Result<ServerRequest> make_loop_request(const RequestScope& scope, const ParsedR
   SIGNALBOX_TRY(ServerRequest out, translated_request(scope, request, plan, true));
   out.is_direct = true;
   return without_losses(scope, std::move(out));
+}
+
+std::string without_own_parts(request::Api api, std::string_view body) {
+  return api == request::Api::kMessages ? dialects::without_own_thoughts(body)
+                                        : dialects::without_own_items(body);
 }
 
 size_t translating_bytes(const RequestScope& scope, const routing::Plan& plan) {

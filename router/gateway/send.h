@@ -39,6 +39,10 @@ Result<ServerRequest> make_server_request(const RequestScope& scope, const Parse
 Result<ServerRequest> make_loop_request(const RequestScope& scope, const ParsedRequest& request,
                                         const routing::Plan& plan);
 
+/// Returns a request in one of these APIs without what only this router understands; "" if nothing
+/// changes.
+std::string without_own_parts(request::Api api, std::string_view body);
+
 /// The most memory that either takes besides the plan's body.
 size_t translating_bytes(const RequestScope& scope, const routing::Plan& plan);
 

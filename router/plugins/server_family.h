@@ -26,9 +26,12 @@ inline bool is_served_by(const config::Model& model, std::string_view host) {
                      });
 }
 
+/// Each resource of Azure has all these names, with the same models.
 inline bool is_at_azure(const config::Model& model) {
-  return is_served_by(model, "openai.azure.com") ||
-         is_served_by(model, "cognitiveservices.azure.com");
+  constexpr std::string_view kDomains[] = {"openai.azure.com", "cognitiveservices.azure.com",
+                                           "services.ai.azure.com"};
+  return std::ranges::any_of(kDomains,
+                             [&](std::string_view domain) { return is_served_by(model, domain); });
 }
 
 /// Returns whether the model's servers want the bound of tokens as max_completion_tokens: OpenAI's

@@ -130,7 +130,7 @@ test("arguments may come as an object", async () => {
 
 // Gemini's models refuse a conversation whose calls lack it.
 test("a call keeps the signature of Gemini's models in the clients' next turn", async () => {
-  for (const thought_signature of ["AbC+/09=", "AbC-_09", "CrQBAVSoXO8="]) {
+  for (const thought_signature of ["AbC+/09=", "AbC+/09", "AbC-_09", "AbC-_09=", "CrQBAVSoXO8="]) {
     const extra_content = { google: { thought_signature } };
     const signed = { ...call("function-call-1", "weather", '{"city":"Rome"}', 0), extra_content };
     for (const stream of [false, true]) {
@@ -174,12 +174,27 @@ test("a conversation that goes on with a provider has no thoughts of another mod
   const send = (path, body) => fetch(`${daemon.url}${path}`, { method: "POST", body: JSON.stringify(body) }).then((reply) => reply.text());
   await send("/v1/messages", { model: "claude", ...request, messages: messages([...content, signed]) });
   assert.deepEqual(upstream.received, { model: "claude", ...request, messages: messages([content[1], signed]) });
+  for (const signature of [undefined, null, ""]) {
+    const unsigned = { ...content[0], signature };
+    await send("/v1/messages", { model: "claude", ...request, messages: messages([unsigned, content[1]]) });
+    assert.deepEqual(upstream.received.messages, messages([content[1]]));
+    await send("/v1/messages", { model: "claude", ...request, messages: messages([unsigned]) });
+    assert.deepEqual(upstream.received.messages, [...kMessages, { role: "user", content: "And Paris?" }]);
+  }
+  await send("/v1/messages/count_tokens", { model: "claude", messages: messages(content) });
+  assert.deepEqual(upstream.received, { model: "claude", messages: messages([content[1]]) });
   const { output } = await openai.responses.create({ model: "chats", input: "x" });
   assert.deepEqual(output.map(({ type }) => type), ["reasoning", "message"]);
-  const theirs = { type: "reasoning", id: `rs_${"0123456789abcdef".repeat(3)}`, summary: [] };
   const encrypted = { ...output[0], encrypted_content: "abc" };
-  await send("/v1/responses", { model: "gpt", input: [{ role: "user", content: "x" }, ...output, theirs, encrypted] });
-  assert.deepEqual(upstream.received, { model: "gpt", input: [{ role: "user", content: "x" }, output[1], theirs, encrypted] });
+  const unencrypted = { ...output[0], encrypted_content: null };
+  // vLLM's ids have 32 digits; OpenAI's have 48, which may all be decimal.
+  const theirs = ["0123456789abcdef".repeat(2), "0123456789abcdef".repeat(3), "0123456789".repeat(5)].map((digits) => ({ type: "reasoning", id: `rs_${digits}`, summary: [] }));
+  const signedCall = { type: "function_call", call_id: "a_sigs_AAAA", name: "time", arguments: "{}" };
+  const input = (...items) => [{ role: "user", content: "x" }, ...items, encrypted, ...theirs];
+  for (const path of ["/v1/responses", "/v1/responses/input_tokens", "/v1/responses/compact"]) {
+    await send(path, { model: "gpt", input: input(...output, unencrypted, signedCall) });
+    assert.deepEqual(upstream.received, { model: "gpt", input: input(output[1], { ...signedCall, call_id: "a" }) }, path);
+  }
 });
 
 // Mistral's models that think send parts.
@@ -369,6 +384,7 @@ providers:
     - {name: eu, backend_refs: [{name: eu, base_url: "https://eu.api.openai.com/v1"}]}
     - {name: own, backend_refs: [{name: own, base_url: "https://notapi.openai.com/v1"}]}
     - {name: azure, reasoning_family: gpt, backend_refs: [{name: azure, base_url: "https://x.openai.azure.com/openai/v1"}]}
+    - {name: foundry, reasoning_family: gpt, backend_refs: [{name: foundry, base_url: "https://x.services.ai.azure.com/openai/v1"}]}
     - {name: plain, backend_refs: [{name: plain, base_url: "https://x.openai.azure.com/openai/v1"}]}
     - {name: strict, backend_refs: [{name: strict, base_url: "https://api.cerebras.ai/v1"}]}
 routing:
@@ -394,6 +410,7 @@ global:
         ["/v1/messages", { model: "eu", ...message }, [undefined, 900]],
         ["/v1/messages", { model: "own", ...message }, [900, undefined]],
         ["/v1/messages", { model: "azure", ...message }, [undefined, 900]],
+        ["/v1/messages", { model: "foundry", ...message }, [undefined, 900]],
         ["/v1/messages", { model: "plain", ...message }, [900, undefined]],
         ["/v1/responses", { model: "gpt", ...response }, [undefined, 900]],
         ["/v1/responses", { model: "own", ...response }, [900, undefined]],
@@ -404,13 +421,17 @@ global:
         assert.deepEqual(bounds(upstream.received), expected, `${path} ${body.model}`);
       }
       const thinking = { type: "enabled", budget_tokens: 2000 };
-      await (await fetch(`${envoy.url}/v1/messages`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ model: "azure", thinking, ...message }) })).text();
-      assert.deepEqual([upstream.received.reasoning_effort, upstream.received.chat_template_kwargs], ["low", undefined]);
+      for (const model of ["azure", "foundry"]) {
+        await (await fetch(`${envoy.url}/v1/messages`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ model, thinking, ...message }) })).text();
+        assert.deepEqual([upstream.received.reasoning_effort, upstream.received.chat_template_kwargs], ["low", undefined], model);
+      }
       const used = { type: "tool_use", id: "a_sigu_AbC", name: "weather", input: {} };
       const thought = { role: "assistant", content: [{ type: "thinking", thinking: "Hm.", signature: "" }, { type: "text", text: "Rain." }, used] };
       const messages = [...kMessages, thought, { role: "user", content: [{ type: "tool_result", tool_use_id: used.id, content: "Rain." }] }];
-      for (const [model, reasoning_content] of [["strict", undefined], ["gpt", undefined], ["own", "Hm."]]) {
-        await (await fetch(`${envoy.url}/v1/messages`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ model, max_tokens: 9, messages }) })).text();
+      for (const [model, reasoning_content] of [["strict", undefined], ["gpt", undefined], ["foundry", undefined], ["own", "Hm."]]) {
+        const reply = await fetch(`${envoy.url}/v1/messages`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ model, max_tokens: 9, messages }) });
+        await reply.text();
+        assert.equal(reply.headers.get("x-vsr-dropped"), reasoning_content ? null : "messages.thinking");
         const extra_content = reasoning_content && { google: { thought_signature: "AbC" } };
         const tool_calls = [{ id: "a", type: "function", function: { name: "weather", arguments: "{}" }, extra_content }];
         assert.deepEqual(upstream.received.messages[1], JSON.parse(JSON.stringify({ role: "assistant", content: "Rain.", reasoning_content, tool_calls })), model);

@@ -152,6 +152,27 @@ TEST(Surfaces, refuse_an_event_that_never_ends) {
   }
 }
 
+TEST(Surfaces, refuse_a_response_with_too_many_signatures) {
+  dialects::ResponseStore store{{}};
+  const auto incoming = read("responses", R"({"model":"m","input":"x"})", store);
+  ASSERT_TRUE(incoming);
+  const std::string signature(size_t{1} << 20, 'x');
+  Result<void> pushed;
+  size_t calls = 0;
+  for (; pushed && calls < 80; ++calls) {
+    std::string out;
+    const std::string event = fmt::format(
+        R"(data: {{"choices":[{{"index":0,"delta":{{"tool_calls":[{{"index":{},"id":"a",)"
+        R"("function":{{"name":"f","arguments":""}},)"
+        R"("extra_content":{{"google":{{"thought_signature":"{}"}}}}}}]}}}}]}})",
+        calls, signature);
+    pushed = incoming->replies->push(event + "\n\n", out);
+  }
+  ASSERT_FALSE(pushed);
+  EXPECT_EQ(pushed.error().code, Code::kTooLarge);
+  EXPECT_EQ(calls, 64U);
+}
+
 TEST(Surfaces, a_plain_completion_is_sent_on_byte_for_byte) {
   constexpr std::string_view kBody =
       "{ \"seed\": 12345678901234567890123 ,\"prompt\" :\t\"a\\u0041\\n\" , "
