@@ -34,7 +34,7 @@ inline constexpr size_t kBosRole = 0;
 inline constexpr size_t kEosRole = 1;
 
 struct Settings {
-  // Of a BertNormalizer.
+  // Options of a BertNormalizer:
   std::optional<bool> lowercase;
   std::optional<bool> handle_chinese_chars;
   std::optional<std::optional<bool>> strip_accents;  // null: as `lowercase`
