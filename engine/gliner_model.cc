@@ -251,9 +251,11 @@ Result<std::unique_ptr<const TextModel>> open_gliner(const std::filesystem::path
     return fail(Code::kNotFound, "{}: missing; a GLiNER model takes the tokenizer of its encoder",
                 (directory / "tokenizer.json").string());
   }
+  const int32_t stated = parts.tokenizer->tokens_max();
+  const int32_t tokens_max = stated == 0 ? shape.tokens_max : std::min(stated, shape.tokens_max);
   auto prompt =
       GlinerPrompt::create(parts.config, *parts.tokenizer, labels_of(parts.config, options),
-                           shape.tokens_max, shape.vocabulary);
+                           tokens_max, shape.vocabulary);
   if (!prompt) return fail_in(directory.string(), std::move(prompt).error());
   parts.prompt = *std::move(prompt);
   return std::make_unique<const GlinerModel>(std::move(parts), options);

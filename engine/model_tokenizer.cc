@@ -2,11 +2,15 @@
 
 #include "engine/model_tokenizer.h"
 
+#include <system_error>
+
 namespace signalbox::engine {
 
 Result<std::unique_ptr<const tokenizer::Tokenizer>> open_tokenizer(
     const std::filesystem::path& directory, const TrunkShape& shape) {
-  if (!std::filesystem::exists(directory / "tokenizer.json")) return nullptr;
+  std::error_code ignored;  // the opening reports it
+  const auto there = status(directory / "tokenizer.json", ignored);
+  if (there.type() == std::filesystem::file_type::not_found) return nullptr;
   SIGNALBOX_TRY(auto tokenizer, tokenizer::Tokenizer::open_directory(directory));
   if (tokenizer->vocabulary_size() > shape.vocabulary) {
     return fail(Code::kCorrupt, "{}: the tokenizer has {} ids, config.json's vocab_size is {}",

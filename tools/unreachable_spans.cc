@@ -15,7 +15,7 @@ int64_t count_unreachable_spans(const tokenizer::Tokenizer& tokenizer, int32_t t
   if (spans.empty()) return 0;
   const std::vector<std::string> tags{"O", "B-span", "I-span"};
   tokenizer::Encoding encoding;
-  tokenizer.encode(text, {.tokens_max = tokens_max}, encoding);
+  tokenizer.encode(text, {.tokens_max = tokens_max, .side = tokenizer.side()}, encoding);
   std::vector<float> scores(encoding.ids.size() * tags.size());
   size_t s = 0;             // the first span that does not end before the token
   size_t begun = SIZE_MAX;  // the last span begun by a token

@@ -24,7 +24,8 @@ bool is_remote_runtime(const ModelDeployment& deployment) {
 }
 
 constexpr std::string_view kWindows = "long texts are read in windows";
-constexpr std::string_view kRunsItself = "the router runs the model itself";
+constexpr std::string_view kForOthers = "it is for other engines";
+constexpr std::string_view kCallsNone = "the router calls no such server";
 
 void check_deployment(Reader& reader, const yaml::Node& node, ModelDeployment& out) {
   out.line = node.line;
@@ -47,16 +48,16 @@ constexpr Key kDeploymentKeys[] = {
     text(FIELD(ModelDeployment, external_model), "One of `external`, with `provider: http`."),
     unread("revision", "Version of the files.", "the directory is used as it is"),
     unread("device", "Device.", kRunsOnProcessor).unless("cpu auto"),
-    unread("precision", "Form of the numbers.", kRunsItself).unless("native fp32"),
-    unread("profile", "Form of the numbers.", kRunsItself).unless("exact"),
+    unread("precision", "Form of the numbers.", kForOthers).unless("native fp32"),
+    unread("profile", "Form of the numbers.", kForOthers).unless("exact"),
     unread("input", "Greatest length of a text.", kWindows),
     text(FIELD(ModelDeployment, endpoint), "Server of the Semantic Router's models.")
-        .no_effect(kRunsItself),
-    unread("process", "Group of models.", kRunsItself),
-    unread("served_name", "Name of the model there.", kRunsItself),
+        .no_effect(kCallsNone),
+    unread("process", "Group of models.", kCallsNone),
+    unread("served_name", "Name of the model there.", kCallsNone),
     unread("public_name", "Name of the model for clients.", "no client calls the model"),
-    unread("custom_ops_profile", "Parts of an engine.", kRunsItself),
-    unread("compilation_cache_dir", "Folder of an engine.", kRunsItself),
+    unread("custom_ops_profile", "Parts of an engine.", kForOthers),
+    unread("compilation_cache_dir", "Folder of an engine.", kForOthers),
 };
 
 // --- bindings ---
@@ -306,7 +307,7 @@ class Binder {
     model.endpoint.reset();
     const std::string directory = directory_of(deployment);
     std::error_code ignored;
-    if (!std::filesystem::exists(directory, ignored)) {
+    if (directory != model.path && !std::filesystem::exists(directory, ignored)) {
       model.target_layer = model.target_dimension = 0;
       return reader_.notice(deployment.line,
                             fmt::format("there is no model at \"{}\"; the model at \"{}\" is used, "

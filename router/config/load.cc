@@ -63,11 +63,15 @@ std::string_view why_wrapped(const yaml::Node& root) {
   return {};
 }
 
-// Returns what Kubernetes or Helm has wrapped, or `root` itself.
-Result<yaml::Node> unwrapped(yaml::Node root, std::string_view name) {
-  if (const yaml::Node* text = text_of_config_map(root)) return yaml::parse(text->scalar, name);
-  if (const yaml::Node* values = values_for_helm(root)) return yaml::Node(*values);
-  return root;
+// Takes the configuration out of what Kubernetes and Helm have wrapped around it. Lines of a text
+// in a ConfigMap are those of the text, so `name` then names it, too.
+Result<void> unwrap(yaml::Node& root, std::string& name) {
+  if (const yaml::Node* text = text_of_config_map(root)) {
+    name += ": data.config.yaml";
+    SIGNALBOX_TRY(root, yaml::parse(text->scalar, name));
+  }
+  if (const yaml::Node* values = values_for_helm(root)) root = yaml::Node(*values);
+  return {};
 }
 
 Inspection read(const Result<yaml::Node>& parsed, std::string_view name,
@@ -124,14 +128,15 @@ Result<Loaded> load(const std::filesystem::path& path, const LoadOptions& option
 
 Result<Migrated> migrate_file(const std::filesystem::path& path) {
   SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
-  SIGNALBOX_TRY(yaml::Node root, yaml::parse(file.text(), path.string()));
+  std::string name = path.string();
+  SIGNALBOX_TRY(yaml::Node root, yaml::parse(file.text(), name));
   const bool is_wrapped = !why_wrapped(root).empty();
-  SIGNALBOX_TRY(root, unwrapped(std::move(root), path.string()));
-  Inspection inspection = read(root, path.string(), {});
+  SIGNALBOX_TRY_VOID(unwrap(root, name));
+  Inspection inspection = read(root, name, {});
   if (!inspection.config) return tl::unexpected<Error>(std::move(inspection.config).error());
   if (!is_older_form(root))
     return Migrated{is_wrapped ? yaml::write(root) : std::string(file.text()), {}};
-  Reader reader(path.string(), {});
+  Reader reader(name, {});
   const yaml::Node migrated = migrate(reader, root);
   check_answers(reader, migrated, *inspection.config);  // older forms need no plugin
   return Migrated{yaml::write(migrated), reader.take_notices()};

@@ -272,33 +272,6 @@ void move_families(Reader& reader, yaml::Node& routing, yaml::Node* models) {
   }
 }
 
-constexpr auto kPrices = std::to_array<std::pair<std::string_view, std::string_view>>(
-    {{"input_cost_per_million_tokens", "prompt_per_1m"},
-     {"output_cost_per_million_tokens", "completion_per_1m"},
-     {"cache_read_cost_per_million_tokens", "cached_input_per_1m"},
-     {"cache_write_cost_per_million_tokens", "cache_write_per_1m"}});
-
-bool has_other_prices(const yaml::Node& model) {
-  const yaml::Node* pricing = model.find("pricing");
-  return pricing != nullptr && std::ranges::any_of(kPrices, [&](const auto& each) {
-           return pricing->find(each.first) != nullptr;
-         });
-}
-
-// Such files have the numbers as strings. A price that has both names keeps both, which is
-// reported.
-void rename_prices(yaml::Node& model) {
-  yaml::Node* pricing = child(model, "pricing");
-  if (pricing == nullptr) return;
-  for (yaml::Entry& entry : pricing->entries) {
-    const auto price =
-        std::ranges::find(kPrices, entry.key, [](const auto& each) { return each.first; });
-    if (price == kPrices.end() || pricing->find(price->second) != nullptr) continue;
-    entry.key = price->second;
-    entry.value.quoted = false;
-  }
-}
-
 // Recipes that come with the Semantic Router, which its catalogue lists beside models.
 bool is_own_recipe(const yaml::Node& model) {
   return tree::scalar(model, "catalog").starts_with("vllm-sr/");
@@ -311,7 +284,8 @@ void leave_out_recipes(Reader& reader, yaml::Node& models) {
     reader.at_key(fmt::format("providers.models[{}].catalog", i), [&] {
       reader.does_without(model.line,
                           fmt::format("left out: \"{}\" is a recipe that comes with the Semantic "
-                                      "Router; this router has none of them",
+                                      "Router; this router has none of them, so it cannot be the "
+                                      "default model or that of a decision or a request",
                                       tree::scalar(model, "catalog")));
     });
   }
@@ -370,8 +344,9 @@ bool is_empty_text(const yaml::Node& node) {
 
 bool has_empty_keyword(const yaml::Node& signal) {
   const yaml::Node* keywords = signal.find("keywords");
-  const bool is_of_words = signal.find("method") == nullptr && signal.find("patterns") == nullptr;
-  if (!is_of_words || keywords == nullptr) return false;
+  const std::string_view method = tree::scalar(signal, "method");
+  const bool can_move = (method.empty() || method == "regex") && !signal.find("patterns");
+  if (!can_move || keywords == nullptr) return false;
   const auto is_scalar = [](const yaml::Node& each) { return each.kind == yaml::Kind::kScalar; };
   return std::ranges::all_of(keywords->items, is_scalar) &&
          std::ranges::any_of(keywords->items, is_empty_text);
@@ -513,8 +488,7 @@ bool has_early_parts(const yaml::Node& root) {
   const yaml::Node* recipes = root.find("recipes");
   const yaml::Node* models = tree::find_path(root, "providers.models");
   return has_them(root) || default_adapter(root) ||
-         (models != nullptr && (std::ranges::any_of(models->items, has_other_prices) ||
-                                std::ranges::any_of(models->items, is_own_recipe))) ||
+         (models != nullptr && std::ranges::any_of(models->items, is_own_recipe)) ||
          (recipes != nullptr && std::ranges::any_of(recipes->items, has_them));
 }
 
@@ -535,7 +509,6 @@ yaml::Node with_current_parts(Reader& reader, yaml::Node root) {
   };
   change(root);
   if (models != nullptr) {
-    std::ranges::for_each(models->items, rename_prices);
     leave_out_recipes(reader, *models);
     if (const auto adapter = default_adapter(root)) add_default_adapter(reader, *adapter, *models);
   }

@@ -100,7 +100,8 @@ void check_contract(Reader& reader, const yaml::Node& node, ClassifierModel& gua
   });
 }
 constexpr Section kGuardBackend{kGuardBackendKeys, checked<check_contract>};
-constexpr auto kClassBackendKeys = backend_keys(kClassProtocol, "label_distribution.v1 label_distribution");
+constexpr auto kClassBackendKeys =
+    backend_keys(kClassProtocol, "label_distribution.v1 label_distribution");
 constexpr Section kClassBackend{kClassBackendKeys};
 constexpr auto kSpanBackendKeys = backend_keys(kClassProtocol, "token_spans.v1 token_spans");
 constexpr Section kSpanBackend{kSpanBackendKeys};

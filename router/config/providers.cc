@@ -402,15 +402,21 @@ void check_model(Reader& reader, const yaml::Node& node, Model& out) {
   if (backends != nullptr) check_backend_names(reader, *backends, out);
 }
 
+constexpr Key price(At<double> at, std::string_view other, std::string_view why) {
+  return positive(at, why).also(other).read_by<read_price>();
+}
+
 constexpr Key kPricingKeys[] = {
     text(FIELD(Pricing, currency), "Currency of the prices. Default: USD."),
-    positive(FIELD(Pricing, prompt_per_1m), "Price of a million prompt tokens."),
-    positive(FIELD(Pricing, cached_input_per_1m),
-             "Price of a million prompt tokens that the server has in its cache."),
-    positive(FIELD(Pricing, cache_write_per_1m),
-             "Price of a million tokens written to the server's cache. Default: that of prompt "
-             "tokens."),
-    positive(FIELD(Pricing, completion_per_1m), "Price of a million generated tokens."),
+    price(FIELD(Pricing, prompt_per_1m), "input_cost_per_million_tokens",
+          "Price of a million prompt tokens."),
+    price(FIELD(Pricing, cached_input_per_1m), "cache_read_cost_per_million_tokens",
+          "Price of a million prompt tokens that the server has in its cache."),
+    price(FIELD(Pricing, cache_write_per_1m), "cache_write_cost_per_million_tokens",
+          "Price of a million tokens written to the server's cache. Default: that of prompt "
+          "tokens."),
+    price(FIELD(Pricing, completion_per_1m), "output_cost_per_million_tokens",
+          "Price of a million generated tokens."),
     positive(FIELD(Pricing, reasoning_per_1m),
              "Price of a million generated tokens of reasoning. Default: that of generated tokens. "
              "Signalbox only."),

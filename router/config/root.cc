@@ -22,7 +22,7 @@ void check_auto_names(Reader& reader, const yaml::Node& node, const Config& conf
       reader.at_key(fmt::format("providers.models[{}].name", i), [&] {
         reader.notice(
             model.find("name")->line,
-            fmt::format("\"{}\" lets the router choose, so clients cannot name this model", name));
+            fmt::format("\"{}\" lets the router choose, so chats cannot name this model", name));
       });
     }
   }

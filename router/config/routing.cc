@@ -290,14 +290,22 @@ bool leaves_to(const Rule& b, const Rule& a) {
   return a.op == Rule::Operator::kOr && std::ranges::all_of(a.conditions, leaves);
 }
 
+// True if the scores of two decisions of a tier may be compared when both match.
+bool may_compare(const Decision& a, const Decision& b, const Routing& routing) {
+  if (routing.strategy == Routing::Strategy::kFusion) return true;
+  const ScoreKind kind = score_kind(a.rules);
+  return kind != ScoreKind::kNone && kind != ScoreKind::kOther && kind == score_kind(b.rules);
+}
+
 // True if `other` wins, or may win by its evidence, when both match. The order is that of
 // decision::Engine.
 bool can_outrank(const Decision& other, const Decision& guard, const Routing& routing) {
   if (other.tier != guard.tier) return other.tier < guard.tier;
   if (always_matches(other)) return false;
-  if (routing.strategy == Routing::Strategy::kPriority && other.priority != guard.priority)
-    return other.priority > guard.priority;
-  return true;
+  const bool compares = may_compare(other, guard, routing);
+  const bool by_priority = routing.strategy == Routing::Strategy::kPriority || !compares;
+  if (by_priority && other.priority != guard.priority) return other.priority > guard.priority;
+  return compares || other.name < guard.name;
 }
 
 size_t size_of(const Rule& rule) {
@@ -322,9 +330,10 @@ std::string_view verb_of(const Decision& guard) {
 
 std::string outranked(const Decision& guard, std::span<const Decision* const> above,
                       const Routing& routing) {
-  const bool priority_helps =
-      routing.strategy == Routing::Strategy::kPriority &&
-      std::ranges::all_of(above, [&](const Decision* other) { return other->tier == guard.tier; });
+  const bool is_by_priority = routing.strategy == Routing::Strategy::kPriority;
+  const bool priority_helps = std::ranges::all_of(above, [&](const Decision* other) {
+    return other->tier == guard.tier && (is_by_priority || !may_compare(*other, guard, routing));
+  });
   const std::string others = above.size() == 1
                                  ? "\", because that decision"
                                  : fmt::format("\" or {}, because each of them",
@@ -387,7 +396,7 @@ void note_default(Reader& reader, const Routing& routing) {
   if (last == nullptr) return;
   const auto& all = routing.decisions;
   const auto hidden = std::ranges::find_if(all, [&](const Decision& other) {
-    return other.tier > last->tier && !binds_named_models(other);
+    return other.tier > last->tier && !is_guard(other);  // guards have notices of their own
   });
   const bool is_idle = routing.strategy == Routing::Strategy::kPriority &&
                        std::ranges::any_of(all, [&](const Decision& other) {
@@ -396,8 +405,9 @@ void note_default(Reader& reader, const Routing& routing) {
                        });
   reader.at_key(fmt::format("decisions[{}]", last - all.data()), [&] {
     if (hidden != all.end())
-      reader.notice(last->line, fmt::format("\"{}\" never wins, because this decision has no "
-                                            "conditions and a lower tier",
+      reader.notice(last->line, fmt::format("\"{}\" never wins requests that let the router "
+                                            "choose, because this decision has no conditions and "
+                                            "a lower tier",
                                             hidden->name));
     if (is_idle)
       reader.notice(last->line,

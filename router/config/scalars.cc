@@ -246,6 +246,12 @@ void read_texts(Reader& reader, const yaml::Node& node, std::vector<std::string>
   }
 }
 
+void read_price(Reader& reader, const yaml::Node& node, double& out) {
+  yaml::Node number = node;
+  number.quoted = false;
+  read_number(reader, number, "a number that is not negative", 0, 1e9, out);
+}
+
 void read_numbers(Reader& reader, const yaml::Node& node, std::vector<double>& out) {
   if (node.kind == yaml::Kind::kNull) return;
   if (node.kind != yaml::Kind::kSequence) return reader.expected(node, "a list of numbers");

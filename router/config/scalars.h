@@ -47,6 +47,8 @@ bool read_milliseconds(Reader& reader, const yaml::Node& node, std::string_view 
                        int64_t low, int64_t high, int64_t& out);
 /// A number of tokens, in thousands with K and in millions with M behind it; quoted or not.
 bool read_tokens(Reader& reader, const yaml::Node& node, std::string_view expected, int64_t& out);
+/// A price, which some files have as a string.
+void read_price(Reader& reader, const yaml::Node& node, double& out);
 /// A list of numbers; null is an empty list.
 void read_numbers(Reader& reader, const yaml::Node& node, std::vector<double>& out);
 /// Mappings from names to scalars or lists of strings; null is an empty one.

@@ -33,7 +33,6 @@ const KnownProvider* find_provider_at(std::string_view address);
 /// The name at its servers of a model without `provider_model_id`: its own, or that of the model of
 /// the Semantic Router's catalogue. Reports a name that is not known. The reader is at the model.
 std::string name_in_catalog(Reader& reader, const yaml::Node& node, const Model& model);
-/// Refuses a name of the catalogue that is not a model.
 
 // endpoint.cc
 /// Checks the values that become fields of a request's header, or a part of its first line. The

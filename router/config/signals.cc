@@ -24,6 +24,15 @@ constexpr auto kPiiTypes = std::to_array<std::string_view>({"AGE",         "API_
                                                             "US_SSN",      "ZIP_CODE"});
 static_assert(std::is_sorted(kPiiTypes.begin(), kPiiTypes.end()));
 
+// Those of complexity and jailbreak depend on how the signal is computed.
+constexpr std::pair<std::string_view, ScoreKind> kScoreKinds[] = {
+    {"domain", ScoreKind::kProbability},   {"classifier", ScoreKind::kProbability},
+    {"safety", ScoreKind::kProbability},   {"preference", ScoreKind::kProbability},
+    {"embedding", ScoreKind::kSimilarity}, {"reask", ScoreKind::kSimilarity},
+    {"kb", ScoreKind::kSimilarity},        {"complexity", ScoreKind::kOther},
+    {"jailbreak", ScoreKind::kOther},
+};
+
 void check_embedding(Reader& reader, const yaml::Node& node, EmbeddingSignal& out) {
   refuse_empty(reader, node, "candidates", "candidate");
   if (out.negative_candidates.empty() && std::abs(out.threshold) > 1) {
@@ -419,6 +428,22 @@ constexpr Key kSignalsKeys[] = {
 };
 
 }  // namespace
+
+ScoreKind score_kind(const Rule& rule) {
+  if (rule.op == Rule::Operator::kNot || rule.predicate) return ScoreKind::kNone;
+  if (rule.op == Rule::Operator::kLeaf) {
+    const auto* found =
+        std::ranges::find(kScoreKinds, rule.type, [](const auto& each) { return each.first; });
+    return found == std::end(kScoreKinds) ? ScoreKind::kNone : found->second;
+  }
+  ScoreKind out = ScoreKind::kNone;
+  for (const Rule& condition : rule.conditions) {
+    const ScoreKind kind = score_kind(condition);
+    if (kind == ScoreKind::kNone) continue;
+    out = out == ScoreKind::kNone || out == kind ? kind : ScoreKind::kOther;
+  }
+  return out;
+}
 
 void check_signal_name(Reader& reader, uint32_t line, std::string_view type, std::string_view name,
                        const std::vector<std::string>& names) {

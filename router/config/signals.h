@@ -34,6 +34,11 @@ struct Rule {
   bool must_be_known() const { return on_error == OnError::kUnknown; }
 };
 
+/// The scores that a decision rests on: those of the signals that make it match, other than
+/// predicates and NOT. kNone: no signal has a score. kOther: they are not compared with any.
+enum class ScoreKind : uint8_t { kNone, kProbability, kSimilarity, kOther };
+ScoreKind score_kind(const Rule& rule);
+
 /// How to reduce the examples of a class to a few prototypes, and the similarities to one score.
 struct PrototypeScoring {
   bool enabled = true;
@@ -45,7 +50,6 @@ struct PrototypeScoring {
   double similarity_exponent = 1;  // EmbeddingModel::exponent(), which is not a key of its own here
 };
 
-/// The deployment of a model, and its use. apply_bindings() moves it to the task's own settings.
 /// The file of a classifier with independent labels that has the threshold of each.
 struct OperatingPoint {
   std::string path = "operating_point.json";  // in the model directory, unless it is absolute
@@ -54,6 +58,7 @@ struct OperatingPoint {
   bool operator==(const OperatingPoint&) const = default;
 };
 
+/// The deployment of a model, and its use. apply_bindings() moves it to the task's own settings.
 struct ModelBinding {
   std::string deployment;
   std::string contract;  // form of the results

@@ -159,7 +159,9 @@ constexpr Key kMemoryStoreKeys[] = {
 
 // Milvus is the Semantic Router's default, so its files name only the address.
 void check_memory_store(Reader& reader, const yaml::Node& node, MemoryStore& store) {
-  if (given(node, "backend") == nullptr && !store.milvus.address.empty()) store.backend = "milvus";
+  const yaml::Node* backend = given(node, "backend");
+  const bool is_open = backend == nullptr || backend->scalar.empty();
+  if (is_open && !store.milvus.address.empty()) store.backend = "milvus";
   check_memory_servers(reader, node, store);
 }
 

@@ -56,7 +56,7 @@ Result<const config::Model*> files_model(const config::Config& config) {
   return &models.front();
 }
 
-/// What a model needs in the file so that its servers have the endpoint.
+/// The setting by which the file states that a model's servers have the endpoint.
 std::string_view setting_of(const Endpoint& endpoint) {
   if (!endpoint.chats) return "api_format: openai";
   return endpoint.is_of_anthropic() ? "api_format: anthropic" : "responses_api: true";

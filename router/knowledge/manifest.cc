@@ -70,8 +70,7 @@ void read_labels(Reader& reader, const yaml::Node& node, Manifest& out) {
     if (examples->kind == yaml::Kind::kMapping) {
       examples = entry.value.find("exemplars");
       const yaml::Node* const slip = entry.value.find("examples");
-      if (examples == nullptr && slip != nullptr)
-        reader.expect(*slip, where + ".examples", "the key \"exemplars\"");
+      if (slip != nullptr) reader.expect(*slip, where + ".examples", "the key \"exemplars\"");
     }
     if (examples == nullptr || examples->kind == yaml::Kind::kNull) continue;
     Label label{entry.key, reader.texts(*examples, where)};

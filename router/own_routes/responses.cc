@@ -26,7 +26,7 @@ std::string_view id_of(const http::Request& request) {
   return request.path().substr(kPrefix.size());
 }
 
-// Of the paths of a response, only the cancellation takes a POST.
+// A POST to a response can only cancel it.
 http::Task<> refuse_post(http::Exchange exchange) {
   http::Headers fields;
   fields.add("Allow", "GET, HEAD, DELETE, OPTIONS");

@@ -59,6 +59,7 @@ routing:
       modelRefs: [{model: general}]
       plugins: [{type: hallucination, configuration: {include_hallucination_details: true}}]
     - name: personal
+      tier: 1
       priority: 100
       rules: {type: pii, name: personal}
       modelRefs: [{model: general}]
@@ -144,6 +145,7 @@ test("rules are lit where they matched and grey where they were never needed", a
     await rule("maths").locator(".node.yes").first().waitFor();
     assert.match(await rule("maths").getAttribute("class"), /yes selected/);
     assert.match(await rule("personal").getAttribute("class"), /unneeded/);
+    assert.match(await rule("personal").locator("summary").innerText(), /tier 1, priority 100/);
     const signals = page.getByRole("region", { name: "Signals" });
     assert.match(await signals.locator("table", { hasText: "pii" }).innerText(), /not needed, no cost/);
     assert.match(await signals.locator("table", { hasText: "keyword" }).innerText(), /µs|ms/);

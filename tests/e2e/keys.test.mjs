@@ -169,7 +169,7 @@ test("the file holds hashes, and only its owner reads it", async () => {
 
 test("the list shows the limits of a key, and reports that there is none", async () => {
   await make("slow", "--requests-per-minute", "60", "--tokens-per-minute", "9000", "--expires", "2099-01-31");
-  assert.match(keys("list"), /^slow {2}user slow {2}60 requests a minute {2}9000 tokens a minute {2}expires 2099-01-31$/m);
+  assert.match(keys("list"), /^slow {2}user slow {2}60 requests per minute {2}9000 tokens per minute {2}expires 2099-01-31$/m);
   const file = join(daemon.folder, "without.yaml");
   await writeFile(file, (await readFile(daemon.file, "utf8")).replace(/ {4}keys:\n.*\n/, "").replace("secrets/keys.json", "none.json"));
   const done = spawnSync(process.env.SIGNALBOX, ["keys", "list", "--config", file], { encoding: "utf8" });

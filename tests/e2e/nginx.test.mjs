@@ -68,7 +68,7 @@ before(async () => {
   repeating = await RepeatingUpstream.start();
   router = await Daemon.start(configuration);
   const [port, nobody] = await freePorts(2);
-  const options = `daemon off; master_process off; pid ${folder}/pid; error_log stderr;`;
+  const options = `daemon off; master_process off; pid ${folder}/pid; error_log stderr warn;`;
   nginx = spawn("nginx", ["-c", await configure(port, nobody), "-e", "stderr", "-g", options], { env: kSystemEnv, stdio: ["ignore", "ignore", "pipe"] });
   nginx.stderr.setEncoding("utf8").on("data", (text) => (log += text));
   await until(() => isOpen(port), () => `nginx listens: ${log}`);
@@ -103,6 +103,16 @@ test("a body of some megabytes passes", { skip: kSkip }, async () => {
   const reply = await post("repeating", "word ".repeat(600_000));
   assert.equal(reply.status, 200, log);
   assert.equal((await reply.json()).choices[0].message.content.length, 3_000_000);
+});
+
+test("no prompt is written to the disk", { skip: kSkip }, () => {
+  assert.doesNotMatch(log, /temporary file/);
+});
+
+test("three hundred clients at once get their streams", { skip: kSkip }, async () => {
+  const replies = await Promise.all(Array.from({ length: 300 }, () => post("steps", "Hello", { stream: true })));
+  for (const reply of replies) assert.equal(reply.status, 200);
+  await Promise.all(replies.map((reply) => reply.body.cancel()));
 });
 
 test("a router that is away costs no request", { skip: kSkip }, async () => {

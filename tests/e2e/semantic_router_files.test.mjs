@@ -27,11 +27,14 @@ providers:
 routing:
   decisions: [{name: all, rules: {operator: AND}, modelRefs: [{model: m}]}]
 `;
+const inHelm = (text) => `replicaCount: 1\nconfig:\n${indented(text, 2)}\nresources: {limits: {memory: 6Gi}}\n`;
+const inConfigMap = (text) => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  config.yaml: |\n${indented(text, 4)}\n`;
 const indented = (text, by) => text.replace(/^/gm, " ".repeat(by)).trimEnd();
 
 for (const [what, text] of [
-  ["values for Helm", `replicaCount: 1\nconfig:\n${indented(kFile, 2)}\nresources: {limits: {memory: 6Gi}}\n`],
-  ["a ConfigMap", `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  config.yaml: |\n${indented(kFile, 4)}\n`],
+  ["values for Helm", inHelm(kFile)],
+  ["a ConfigMap", inConfigMap(kFile)],
+  ["values for Helm in a ConfigMap", inConfigMap(inHelm(kFile))],
 ]) {
   test(`config migrate prints the configuration in ${what}`, async () => {
     const refused = await checked(text);
@@ -45,6 +48,12 @@ for (const [what, text] of [
   });
 }
 
+test("an error in a ConfigMap names the text and the line in it", async () => {
+  const { status, messages } = await config(["migrate"], inConfigMap(kFile.replace("model: m}]}", "model: n}]}")));
+  assert.equal(status, 1);
+  assert.match(messages, /config\.yaml: data\.config\.yaml:6: routing\.decisions\[0\].*unknown model "n"/);
+});
+
 test("anchors and merge keys are read", async () => {
   const decisions = "  decisions:\n    - &all {name: all, rules: {operator: AND}, modelRefs: [{model: m}]}\n    - {<<: *all, name: other}\n";
   const { status, messages } = await checked(kFile.replace(/  decisions: .*\n/, decisions));
@@ -56,6 +65,9 @@ test("prices may have the names and the numbers of other files", async () => {
   const prices = "pricing: {input_cost_per_million_tokens: '2', output_cost_per_million_tokens: '12'}";
   const { status, messages } = await checked(kFile.replace("{name: m,", `{name: m, ${prices},`));
   assert.equal(status, 0, messages);
+  const twice = await checked(kFile.replace("{name: m,", `{name: m, ${prices.replace("{", "{prompt_per_1m: 3, ")},`));
+  assert.equal(twice.status, 1);
+  assert.match(twice.messages, /pricing.*"prompt_per_1m" and "input_cost_per_million_tokens" are the same/);
 });
 
 test("groups of signals are partitions", async () => {
@@ -68,11 +80,11 @@ test("a recipe of the catalogue is left out, and a model may be called like the 
   const { status, messages } = await config(["check"], kFile.replaceAll("m,", "MoM,").replaceAll("model: m}", "model: MoM}").replace("echo}]}]", "echo}]}, {name: r, catalog: vllm-sr/mom-v1}]"));
   assert.equal(status, 0, messages);
   assert.match(messages, /"vllm-sr\/mom-v1" is a recipe that comes with the Semantic Router/);
-  assert.match(messages, /clients cannot name this model/);
+  assert.match(messages, /chats cannot name this model/);
 });
 
-test("an empty keyword occurs in every text", async () => {
-  const text = kFile.replace("routing:\n", 'routing:\n  signals: {keywords: [{name: any, operator: OR, keywords: [""]}]}\n').replace("rules: {operator: AND}", "rules: {type: keyword, name: any}");
+for (const method of ["", ", method: regex"]) test(`an empty keyword occurs in every text${method}`, async () => {
+  const text = kFile.replace("routing:\n", `routing:\n  signals: {keywords: [{name: any, operator: OR, keywords: [""]${method}}]}\n`).replace("rules: {operator: AND}", "rules: {type: keyword, name: any}");
   const { status, messages } = await checked(text);
   assert.equal(status, 0, messages);
   const { stdout } = spawnSync(process.env.SIGNALBOX, ["route", "--config", join(folder, "config.yaml")], { input: '{"text": "Hello"}\n', encoding: "utf8" });

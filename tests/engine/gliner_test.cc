@@ -236,6 +236,14 @@ TEST(Gliner, a_packed_directory_gives_the_same_answers) {
   }
 }
 
+TEST(Gliner, keeps_to_the_limit_of_its_tokenizer) {
+  const GlinerNetwork network;
+  std::ofstream(network.directory() / "tokenizer_config.json") << R"({"model_max_length": 64})";
+  const auto model = TextModel::open(network.directory(), {.labels = kLabels});
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ((*model)->tokens_max(), 64 - 9);
+}
+
 TEST(Gliner, windows_cover_the_text_within_their_tokens) {
   const GlinerNetwork network;
   const auto model = TextModel::open(network.directory(), {.labels = kLabels});

@@ -57,6 +57,19 @@ TEST(TokenizeCommand, encodes_a_pair_and_cuts_it) {
             "\"type_ids\":[0,0,0,1,1,1]}\n");
 }
 
+TEST(TokenizeCommand, reads_the_settings_of_a_model_directory) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "tokenize_command_model";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "tokenizer.json")
+      << read_file(SIGNALBOX_SOURCE_DIR "/tests/tokenizer/data/small.json");
+  std::ofstream(folder / "tokenizer_config.json") << R"({"additional_special_tokens": ["router"]})";
+  const Outcome outcome =
+      tokenize("--no-special-tokens --tokenizer " + folder.string(), "{\"text\": \"xrouterx\"}\n");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("[1,7]"), std::string::npos) << outcome.out;
+  std::filesystem::remove_all(folder);
+}
+
 TEST(TokenizeCommand, leaves_out_special_tokens_and_cuts_on_the_left) {
   const Outcome outcome =
       tokenize(kSmall + "--no-special-tokens --max-tokens 2 --truncation-side left",

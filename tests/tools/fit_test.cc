@@ -409,6 +409,27 @@ TEST_F(Fit, writes_a_tagger_that_finds_spans_by_type_and_bounds) {
   EXPECT_EQ(report->spans->all.support, static_cast<int64_t>(report->held_out));
 }
 
+TEST_F(Fit, learns_from_the_side_of_a_text_that_the_model_reads) {
+  std::ofstream(trunk_.directory() / "tokenizer_config.json")
+      << R"({"model_max_length": 16, "truncation_side": "left"})";
+  std::mt19937 random(5);
+  std::string lines;
+  for (int i = 0; i < 400; ++i) {
+    lines += fmt::format(
+        "{{\"text\":\"{} {} {}\",\"entities\":[{{\"type\":\"{}\",\"start\":28,\"end\":31}}]}}\n",
+        std::string(20, 'c'), (word(random, 'd') + "dddddd").substr(0, 6),
+        i % 2 == 0 ? "aaa" : "bbb", i % 2 == 0 ? "A" : "B");
+  }
+  FitOptions chosen = options(lines);
+  std::string said;
+  chosen.print = [&](const std::string& line) { said += line + "\n"; };
+  const auto report = fit_tagger(chosen);
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_TRUE(report->spans);
+  EXPECT_GT(report->spans->all.f1(), 0.8);
+  EXPECT_EQ(said.find("behind the text"), std::string::npos) << said;
+}
+
 TEST_F(Fit, counts_the_spans_that_no_head_can_find) {
   std::string lines;
   std::mt19937 random(4);

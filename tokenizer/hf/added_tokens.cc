@@ -67,13 +67,14 @@ class Extension {
   Result<void> add(const StatedToken& stated) {
     const auto found = places_.find(stated.token.content);
     const int32_t piece = vocabulary_.find(stated.token.content);
-    const int32_t id = found != places_.end() ? list_[found->second].token.id
-                       : piece >= 0           ? piece
-                                              : ids_end_;
+    const bool is_new = found == places_.end() && piece < 0;
+    const int32_t id = is_new                   ? ids_end_
+                       : found != places_.end() ? list_[found->second].token.id
+                                                : piece;
     if (stated.token.id != id) {
-      return fail(Code::kCorrupt,
-                  "{}: expected the id {}, which the tokenizer.json gives to {}, found {}",
-                  stated.path, id, in_quotes(stated.token.content), stated.token.id);
+      return fail(Code::kCorrupt, "expected the id {} for {}{}, found {} in {}", id,
+                  in_quotes(stated.token.content), is_new ? ", the first after the vocabulary" : "",
+                  stated.token.id, stated.path);
     }
     ids_end_ = std::max(ids_end_, id + 1);
     if (found == places_.end()) {
@@ -114,8 +115,8 @@ Result<int32_t> mark_id(const std::optional<StatedToken>& mark, std::optional<bo
                         const Extension& tokens) {
   const int32_t id = mark ? tokens.find(mark->token.content) : -1;
   if (!mark || id >= 0 || adds != true) return id;
-  return fail(Code::kCorrupt, "{}: {} is not a token of the tokenizer.json", mark->path,
-              in_quotes(mark->token.content));
+  return fail(Code::kCorrupt, "expected the token {}, which is the {}",
+              in_quotes(mark->token.content), mark->path);
 }
 
 // Applies the normalizers to a token's content.
@@ -151,10 +152,13 @@ Result<MarkIds> extend(const Settings& settings, const Vocabulary& vocabulary,
                        std::vector<ListedToken>& list, int32_t& ids_end) {
   Extension tokens(vocabulary, list, ids_end);
   for (const StatedToken& stated : settings.added) SIGNALBOX_TRY_VOID(tokens.add(stated));
-  for (const StatedToken& stated : settings.named) tokens.name(stated);
+  for (const auto& stated : settings.roles) {
+    if (stated) tokens.name(*stated);
+  }
+  for (const StatedToken& stated : settings.listed) tokens.name(stated);
   MarkIds out;
-  SIGNALBOX_TRY(out.bos, mark_id(settings.bos, settings.adds_bos, tokens));
-  SIGNALBOX_TRY(out.eos, mark_id(settings.eos, settings.adds_eos, tokens));
+  SIGNALBOX_TRY(out.bos, mark_id(settings.roles[kBosRole], settings.adds_bos, tokens));
+  SIGNALBOX_TRY(out.eos, mark_id(settings.roles[kEosRole], settings.adds_eos, tokens));
   return out;
 }
 
@@ -166,6 +170,10 @@ Result<Added> read_added_tokens(const Field& root, const Settings& settings,
   Added added;
   SIGNALBOX_TRY(std::vector<ListedToken> list, read_list(root, vocabulary, ids_end));
   SIGNALBOX_TRY(added.marks, extend(settings, vocabulary, list, ids_end));
+  // The first of several tokens that become equal counts, and special tokens come before others. So
+  // did the reference, until it began to choose one at random.
+  std::stable_partition(list.begin(), list.end(),
+                        [](const ListedToken& listed) { return listed.special; });
   std::unordered_set<std::string> seen;  // normalised contents
   for (ListedToken& listed : list) {
     AddedToken& token = listed.token;
@@ -185,7 +193,6 @@ Result<Added> read_added_tokens(const Field& root, const Settings& settings,
       return fail(Code::kCorrupt, "{}: normalised to {} bytes, expected at most {}", listed.path,
                   token.content.size(), kAddedBytesMax);
     }
-    // Of tokens that become equal, the first counts.
     if (seen.insert(token.content).second) added.normalized.push_back(std::move(token));
   }
   return added;

@@ -201,23 +201,33 @@ bool is_mark(const TemplatePiece& piece, int32_t id) {
   return piece.kind == PieceKind::kSpecial && piece.id == id;
 }
 
-// Makes the templates anew, as the reference does, if they differ from what the settings state. A
-// flag for a token that is not named has no effect.
+// Puts marks around each text of a template.
+void add_marks(bool adds_bos, bool adds_eos, MarkIds marks, Template& out) {
+  for (const TemplatePiece& piece : std::exchange(out, {})) {
+    const bool is_text = piece.kind != PieceKind::kSpecial;
+    if (is_text && adds_bos) out.push_back(special_piece(marks.bos, piece.type_id));
+    out.push_back(piece);
+    if (is_text && adds_eos) out.push_back(special_piece(marks.eos, piece.type_id));
+  }
+}
+
+// Applies the flags of the settings. To replace marks, the templates are made anew without any
+// other special tokens, as the reference does. A flag for a token that is not named has no effect.
 void apply_marks(const Settings& settings, MarkIds marks, Templates& full) {
-  const bool begins = is_mark(full.single.front(), marks.bos);
-  const bool ends = is_mark(full.single.back(), marks.eos);
-  const bool adds_bos = marks.bos < 0 ? begins : settings.adds_bos.value_or(begins);
-  const bool adds_eos = marks.eos < 0 ? ends : settings.adds_eos.value_or(ends);
-  if (adds_bos == begins && adds_eos == ends) return;
-  const auto with_marks = [&](const TemplatePiece& text, Template& out) {
-    if (adds_bos) out.push_back(special_piece(marks.bos, text.type_id));
-    out.push_back(text);
-    if (adds_eos) out.push_back(special_piece(marks.eos, text.type_id));
-  };
-  full = {};
-  with_marks(kFirst, full.single);
-  with_marks(kFirst, full.pair);
-  with_marks(kSecond, full.pair);
+  const TemplatePiece& first = full.single.front();
+  const TemplatePiece& last = full.single.back();
+  bool adds_bos = settings.adds_bos == true && marks.bos >= 0 && first.kind != PieceKind::kSpecial;
+  bool adds_eos = settings.adds_eos == true && marks.eos >= 0 && last.kind != PieceKind::kSpecial;
+  if (settings.replaces_marks) {
+    const bool begins = is_mark(first, marks.bos);
+    const bool ends = is_mark(last, marks.eos);
+    adds_bos = marks.bos < 0 ? begins : settings.adds_bos.value_or(begins);
+    adds_eos = marks.eos < 0 ? ends : settings.adds_eos.value_or(ends);
+    if (adds_bos == begins && adds_eos == ends) return;
+    full = {{kFirst}, {kFirst, kSecond}};
+  }
+  add_marks(adds_bos, adds_eos, marks, full.single);
+  add_marks(adds_bos, adds_eos, marks, full.pair);
 }
 
 }  // namespace

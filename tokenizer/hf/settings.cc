@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/json.h"
@@ -22,23 +24,28 @@ constexpr const char* kMapFile = "special_tokens_map.json";
 constexpr size_t kFileBytesMax = size_t{1} << 26;
 constexpr double kTokensMax = 1 << 24;  // larger values stand for no limit
 
-constexpr std::array<std::string_view, 7> kRoles = {
-    "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 constexpr std::array<std::string_view, 2> kLists = {"additional_special_tokens",
                                                     "extra_special_tokens"};
 
-// These classes remove a mark of the tokenizer.json if its flag is false; others ignore false.
-constexpr std::array<std::string_view, 4> kMarkingClasses = {"LlamaTokenizer", "CodeLlamaTokenizer",
-                                                             "GemmaTokenizer", "CohereTokenizer"};
-// The class of a tokenizer without a class of its own; it takes the normalizer as it is.
-constexpr std::string_view kPlainClass = "PreTrainedTokenizer";
+// These classes make the marks of the tokenizer.json anew, the last one since release 5, which
+// introduced it.
+constexpr std::array<std::string_view, 5> kMarkingClasses = {"LlamaTokenizer", "CodeLlamaTokenizer",
+                                                             "GemmaTokenizer", "CohereTokenizer",
+                                                             "TokenizersBackend"};
+// The names of release 4 and release 5. These classes take the normalizer as it is.
+constexpr std::array<std::string_view, 2> kPlainClasses = {"PreTrainedTokenizer",
+                                                           "TokenizersBackend"};
+
+bool contains(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
 
 // Reads a token that is a text or an object of its content and flags.
 Result<StatedToken> read_token(const Field& field, const char* file, bool special) {
   StatedToken out;
   out.token.id = -1;
   out.special = special;
-  out.path = fmt::format("{}: {}", file, field.path());
+  out.path = fmt::format("{} of {}", field.path(), file);
   const bool is_text = field.value().is_string();
   if (is_text) {
     out.token.content = field.value().text();
@@ -55,22 +62,14 @@ Result<StatedToken> read_token(const Field& field, const char* file, bool specia
   return out;
 }
 
-// Replaces a token of the same role.
-void name_token(StatedToken token, std::string_view role, Settings& out) {
-  if (token.token.content.empty()) return;
-  if (role == kRoles[0]) out.bos = token;
-  if (role == kRoles[1]) out.eos = token;
-  out.named.push_back(std::move(token));
-}
-
-// Reads the tokens that have a role, and the lists of further special tokens. A list may also be an
-// object of names and tokens.
+// Reads the tokens that have a role, which replace those of another file, and the lists of further
+// special tokens, which follow them. A list may also be an object of names and tokens.
 Result<void> read_named(const Field& file, const char* name, Settings& out) {
-  for (const std::string_view role : kRoles) {
-    SIGNALBOX_TRY(const auto field, file.optional_member(role));
+  for (size_t role = 0; role < kRoles.size(); ++role) {
+    SIGNALBOX_TRY(const auto field, file.optional_member(kRoles[role]));
     if (!field) continue;
     SIGNALBOX_TRY(StatedToken token, read_token(*field, name, true));
-    name_token(std::move(token), role, out);
+    if (!token.token.content.empty()) out.roles[role] = std::move(token);
   }
   for (const std::string_view key : kLists) {
     SIGNALBOX_TRY(const auto list, file.optional_member(key));
@@ -83,8 +82,9 @@ Result<void> read_named(const Field& file, const char* name, Settings& out) {
       SIGNALBOX_TRY(tokens, list->elements());
     }
     for (const Field& field : tokens) {
+      if (field.value().is_null()) continue;
       SIGNALBOX_TRY(StatedToken token, read_token(field, name, true));
-      name_token(std::move(token), key, out);
+      if (!token.token.content.empty()) out.listed.push_back(std::move(token));
     }
   }
   return {};
@@ -121,9 +121,7 @@ Result<void> read_case(const Field& file, Settings& out) {
 Result<void> read_marks(const Field& file, std::string_view name, Settings& out) {
   SIGNALBOX_TRY(out.adds_bos, optional_flag(file, "add_bos_token"));
   SIGNALBOX_TRY(out.adds_eos, optional_flag(file, "add_eos_token"));
-  if (std::ranges::find(kMarkingClasses, name) != kMarkingClasses.end()) return {};
-  if (out.adds_bos == false) out.adds_bos.reset();
-  if (out.adds_eos == false) out.adds_eos.reset();
+  out.replaces_marks = contains(kMarkingClasses, name);
   return {};
 }
 
@@ -153,7 +151,7 @@ Result<void> read_config(const Field& file, Settings& out) {
     SIGNALBOX_TRY(name, field->string());
   }
   if (name.ends_with("Fast")) name.remove_suffix(4);
-  if (name != kPlainClass) SIGNALBOX_TRY_VOID(read_case(file, out));
+  if (!is_plain_class(name)) SIGNALBOX_TRY_VOID(read_case(file, out));
   SIGNALBOX_TRY(out.add_prefix_space, optional_flag(file, "add_prefix_space"));
   SIGNALBOX_TRY_VOID(read_marks(file, name, out));
   SIGNALBOX_TRY(out.splits_special_tokens, flag_or(file, "split_special_tokens", false));
@@ -179,12 +177,17 @@ Result<void> with_root(const Root& file, const char* name, const Read& read) {
 }
 
 Result<std::optional<std::string>> read_if_there(const std::filesystem::path& path) {
-  if (!std::filesystem::exists(path)) return std::nullopt;
+  std::error_code ignored;  // open() reports it
+  if (status(path, ignored).type() == std::filesystem::file_type::not_found) return std::nullopt;
   SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
   return std::string(file.text().substr(0, kFileBytesMax + 1));
 }
 
 }  // namespace
+
+bool is_plain_class(std::string_view name) {
+  return contains(kPlainClasses, name);
+}
 
 Result<Settings> parse_settings(std::optional<std::string> config, std::optional<std::string> map) {
   SIGNALBOX_TRY(const Root config_root, parse_file(std::move(config), kConfigFile));

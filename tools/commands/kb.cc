@@ -101,13 +101,16 @@ Result<void> check_kb(const std::string& name, const ModelChoice& choice, bool i
   std::vector<size_t> nearest;
   std::string quality;
   std::error_code ignored;
+  std::unique_ptr<const engine::TextModel> model;
+  if (is_given || fs::exists(directory, ignored)) {
+    SIGNALBOX_TRY(model, open_model(choice));
+  }
   if (examples.texts.size() < 2) {
     quality = "there is nothing to compare the example with";
-  } else if (!is_given && !fs::exists(directory, ignored)) {
+  } else if (model == nullptr) {
     quality = fmt::format("there is no model at {}, so the examples are not compared",
                           directory.string());
   } else {
-    SIGNALBOX_TRY(const auto model, open_model(choice));
     SIGNALBOX_TRY(const std::vector<float> vectors, signals::embed_all(*model, examples.texts));
     nearest = nearest_labels(examples, vectors);
     size_t own = 0;

@@ -133,9 +133,9 @@ void print_key(const config::ClientKey& key) {
   for (const config::RateLimit::Rule& rule : key.limits) {
     const std::string_view unit = config::name_of_unit(rule.unit);
     if (rule.requests_per_unit != 0)
-      line += fmt::format("  {} requests a {}", rule.requests_per_unit, unit);
+      line += fmt::format("  {} requests per {}", rule.requests_per_unit, unit);
     if (rule.tokens_per_unit != 0)
-      line += fmt::format("  {} tokens a {}", rule.tokens_per_unit, unit);
+      line += fmt::format("  {} tokens per {}", rule.tokens_per_unit, unit);
   }
   if (!key.expires.empty()) line += "  expires " + key.expires;
   std::printf("%s\n", line.c_str());

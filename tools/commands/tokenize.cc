@@ -3,9 +3,11 @@
 #include <cxxopts.hpp>
 
 #include <cstdio>
+#include <filesystem>
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -116,7 +118,10 @@ Result<std::string> tokenize_row(const Tokenizer& tokenizer, const TokenizeOptio
 }
 
 int tokenize(const std::string& path, const TokenizeOptions& options) {
-  const auto tokenizer = Tokenizer::open(path);
+  std::error_code ignored;
+  const auto tokenizer = std::filesystem::is_directory(path, ignored)
+                             ? Tokenizer::open_directory(path)
+                             : Tokenizer::open(path);
   if (!tokenizer) return report(tokenizer.error());
   Encoding encoding;
   const auto done = for_each_row(
@@ -171,7 +176,8 @@ int tokenize_command(int argc, char** argv) {
       "Reads {\"text\", \"pair\"?} rows from standard input and writes {\"ids\", \"offsets\", "
       "\"type_ids\"} rows.\nOffsets count Unicode code points of the original text.");
   auto add = options.add_options();
-  add("tokenizer", "Hugging Face's tokenizer.json", cxxopts::value<std::string>(), "FILE");
+  add("tokenizer", "Hugging Face's tokenizer.json, or a model directory with its other settings",
+      cxxopts::value<std::string>(), "PATH");
   add("max-tokens", "truncate each row to N tokens, including special tokens",
       cxxopts::value<int32_t>(), "N");
   add("truncation", "which text of a pair is truncated: longest_first, only_first or only_second",

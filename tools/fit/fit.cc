@@ -119,7 +119,8 @@ Result<Vectors> token_states(const TextModel& model, const tokenizer::Tokenizer&
       in_chunks(examples.size(), workers, [&](size_t begin, size_t end) -> Result<void> {
         tokenizer::Encoding encoding;
         for (size_t i = begin; i < end; ++i) {
-          tokenizer.encode(examples[i].text, {.tokens_max = model.tokens_max()}, encoding);
+          tokenizer.encode(examples[i].text,
+                           {.tokens_max = model.tokens_max(), .side = tokenizer.side()}, encoding);
           if (encoding.ids.empty()) continue;
           SIGNALBOX_TRY(const engine::States states, model.states(encoding.ids));
           const auto tags = tags_of(encoding, examples[i], numbers);

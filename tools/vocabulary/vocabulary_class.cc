@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "tokenizer/hf/settings.h"
+
 namespace signalbox::tools {
 namespace {
 
@@ -48,15 +50,12 @@ constexpr Type kTypes[] = {
     {"roberta", "RobertaTokenizer"},       {"t5", "T5Tokenizer"},
     {"xlm-roberta", "XLMRobertaTokenizer"}};
 
-// Names that stand for any tokenizer.json.
-constexpr std::string_view kGeneric[] = {"PreTrainedTokenizer", "TokenizersBackend"};
-
 // Returns the class that a file names, without the ending of the library's fast ones.
 std::string class_in(const HfConfig& config) {
   auto name = config.root().string("tokenizer_class", "");
   if (!name) return "";
   if (name->ends_with("Fast")) name->resize(name->size() - 4);
-  return std::ranges::find(kGeneric, *name) == std::end(kGeneric) ? *std::move(name) : "";
+  return tokenizer::is_plain_class(*name) ? "" : *std::move(name);
 }
 
 std::optional<HfConfig> model_config(const ModelFiles& files) {

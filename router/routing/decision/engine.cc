@@ -15,8 +15,9 @@ Engine::Engine(const config::Routing& routing, const NumberOf& number_of, const 
     roots_.push_back(rules_.add(decision.rules, number_of, stage_of));
     guards_.push_back(config::binds_named_models(decision));
     always_match_.push_back(config::always_matches(decision));
+    const ScoreKind kind = config::score_kind(decision.rules);
+    kinds_.push_back(kind == ScoreKind::kOther ? ScoreKind::kNone : kind);
   }
-  for (const uint32_t root : roots_) kinds_.push_back(score_kind(rules_.nodes(), root));
   uses_evidence_ =
       routing.strategy != config::Routing::Strategy::kFusion &&
       std::ranges::any_of(kinds_, [](ScoreKind kind) { return kind != ScoreKind::kNone; });
@@ -26,6 +27,12 @@ Engine::Engine(const config::Routing& routing, const NumberOf& number_of, const 
             [&](uint32_t a, uint32_t b) { return decisions[a].name < decisions[b].name; });
   name_rank_.resize(decisions.size());
   for (uint32_t rank = 0; rank < by_name.size(); ++rank) name_rank_[by_name[rank]] = rank;
+}
+
+Engine::Rank Engine::rank_known(size_t decision, const Scratch& scratch) const {
+  const Rank least = rank_min(decision, scratch);
+  return {uses_evidence_ ? scratch.evidence[roots_[decision]].sure.mean : least.confidence,
+          least.stage};
 }
 
 Engine::Rank Engine::rank_min(size_t decision, const Scratch& scratch) const {
@@ -76,6 +83,19 @@ Engine::Compared Engine::is_compared(int32_t tier, const Scratch& scratch, Among
   }
   if (std::popcount(sure_kinds) > 1) return Compared::kNo;
   return is_sure && std::popcount(kinds) <= 1 ? Compared::kYes : Compared::kMaybe;
+}
+
+bool Engine::compares_known(int32_t tier, const Scratch& scratch, Among among) const {
+  if (routing_.strategy == config::Routing::Strategy::kFusion) return true;
+  if (!uses_evidence_) return false;
+  uint32_t kinds = 0;  // a set
+  for (size_t d = 0; d < roots_.size(); ++d) {
+    const bool competes = scratch.values[roots_[d]].is_match() && takes_part(d, among);
+    if (!competes || routing_.decisions[d].tier != tier || always_match_[d]) continue;
+    if (kinds_[d] == ScoreKind::kNone || scratch.evidence[roots_[d]].sure.count != 1) return false;
+    kinds |= 1u << static_cast<uint32_t>(kinds_[d]);
+  }
+  return std::popcount(kinds) <= 1;
 }
 
 bool Engine::ranks_by_confidence(size_t a, size_t b) const {
@@ -142,18 +162,18 @@ Outcome Engine::evaluate(std::span<const Value> signals, Scratch& scratch, Among
     if (values[roots_[d]].is_match() && takes_part(d, among))
       tier = std::min(tier, routing_.decisions[d].tier);
   }
-  const Compared compared = is_compared(tier, scratch, among);
+  const bool compares = compares_known(tier, scratch, among);
   Outcome out;
   for (size_t d = 0; d < roots_.size(); ++d) {
     if (!values[roots_[d]].is_match() || !takes_part(d, among)) continue;
     const auto leader = static_cast<size_t>(out.decision);
     if (out.decision == kNoDecision ||
-        is_better(d, rank_min(d, scratch), leader, rank_min(leader, scratch),
-                  compared != Compared::kNo))
+        is_better(d, rank_known(d, scratch), leader, rank_known(leader, scratch), compares))
       out.decision = static_cast<int32_t>(d);
   }
   if (out.decision != kNoDecision)
     out.confidence = values[roots_[static_cast<size_t>(out.decision)]].confidence_low;
+  const Compared compared = is_compared(tier, scratch, among);
   out.fixed = true;
   for (size_t d = 0; d < roots_.size(); ++d) {
     const Value& value = values[roots_[d]];

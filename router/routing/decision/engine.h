@@ -53,11 +53,14 @@ enum class Among : uint8_t { kAll, kGuards };
 ///               signals are not computed.
 /// Immutable and thread-safe.
 class Engine {
+  using ScoreKind = config::ScoreKind;
+
  public:
   /// `routing` must outlive the engine. `stage_of` is needed for strategy fusion.
   Engine(const config::Routing& routing, const NumberOf& number_of, const StageOf& stage_of = {});
 
-  /// `signals` holds one value for each signal number.
+  /// `signals` holds one value for each signal number. The decision is the one that wins if what is
+  /// unknown stays unknown.
   Outcome evaluate(std::span<const Value> signals, Scratch& scratch,
                    Among among = Among::kAll) const;
 
@@ -78,11 +81,14 @@ class Engine {
   // If confidences are compared in a tier; kMaybe: an unknown signal decides that.
   enum class Compared : uint8_t { kNo, kMaybe, kYes };
   Compared is_compared(int32_t tier, const Scratch& scratch, Among among) const;
+  // If they are compared among the decisions that match, if what is unknown stays unknown.
+  bool compares_known(int32_t tier, const Scratch& scratch, Among among) const;
   // The values that rank a matching decision, as a lower or an upper bound.
   struct Rank {
     double confidence;
     uint32_t stage;
   };
+  Rank rank_known(size_t decision, const Scratch& scratch) const;
   Rank rank_min(size_t decision, const Scratch& scratch) const;
   Rank rank_max(size_t decision, const Scratch& scratch) const;
   // True if the decision must be known before any wins, and an unknown signal may settle it.
@@ -100,7 +106,7 @@ class Engine {
   std::vector<uint32_t> roots_;     // (decisions)
   std::vector<bool> guards_;        // (decisions)
   std::vector<bool> always_match_;  // (decisions) without conditions
-  std::vector<ScoreKind> kinds_;    // (decisions)
+  std::vector<ScoreKind> kinds_;    // (decisions) kNone also if they are not compared
   bool uses_evidence_ = false;
   std::vector<uint32_t> name_rank_;  // (decisions) place in the order of names
 };

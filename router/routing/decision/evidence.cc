@@ -3,29 +3,20 @@
 #include "router/routing/decision/evidence.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "router/routing/decision/rules.h"
 
 namespace signalbox::decision {
 namespace {
 
+using config::ScoreKind;
 using Operator = config::Rule::Operator;
-
-// Those of complexity and jailbreak depend on how the signal is computed.
-constexpr std::pair<std::string_view, ScoreKind> kScoreKinds[] = {
-    {"domain", ScoreKind::kProbability},   {"classifier", ScoreKind::kProbability},
-    {"safety", ScoreKind::kProbability},   {"preference", ScoreKind::kProbability},
-    {"embedding", ScoreKind::kSimilarity}, {"reask", ScoreKind::kSimilarity},
-    {"kb", ScoreKind::kSimilarity},        {"complexity", ScoreKind::kOther},
-    {"jailbreak", ScoreKind::kOther},
-};
 
 // A match because of an error counts as two scores, so that nothing is compared with it.
 Evidence of_leaf(const Node& node, const Value& value) {
-  if (value.by_error) return {2, 2, 0, 0};
+  if (value.by_error) return {2, 2, 0, 0, {2, 0}};
   if (node.kind == ScoreKind::kNone) return {};
-  return {1, 1, value.confidence_low, value.confidence_high};
+  return {1, 1, value.confidence_low, value.confidence_high, {1, value.confidence_low}};
 }
 
 Evidence of_all(std::span<const Node> nodes, std::span<const Evidence> evidence, uint32_t node) {
@@ -39,13 +30,16 @@ Evidence of_all(std::span<const Node> nodes, std::span<const Evidence> evidence,
     sum.count_high += each.count_high;
     sum.low += each.low * each.count_low;
     sum.high += each.high * each.count_low;
+    sum.sure.count += each.sure.count;
+    sum.sure.mean += each.sure.mean * each.sure.count;
     range.low = std::min(range.low, each.low);
     range.high = std::max(range.high, each.high);
   }
   if (sum.count_high == 0) return {};
+  if (sum.sure.count > 0) sum.sure.mean /= sum.sure.count;
   const bool is_counted = sum.count_low == sum.count_high;
   return {sum.count_low, sum.count_high, is_counted ? sum.low / sum.count_low : range.low,
-          is_counted ? sum.high / sum.count_low : range.high};
+          is_counted ? sum.high / sum.count_low : range.high, sum.sure};
 }
 
 Evidence of_any(std::span<const Node> nodes, std::span<const Value> values,
@@ -60,6 +54,9 @@ Evidence of_any(std::span<const Node> nodes, std::span<const Value> values,
   for (uint32_t child = node + 1; child < nodes[node].end; child = nodes[child].end) {
     const Evidence& each = evidence[child];
     if (!values[child].can_match()) continue;
+    if (values[child].is_match() && each.sure.count > 0 &&
+        (out.sure.count == 0 || each.sure.mean > out.sure.mean))
+      out.sure = each.sure;
     if (sure != 0) {
       const double least = evidence[sure].low;
       const bool is_worse = each.high < least || (each.high == least && child > sure);
@@ -78,26 +75,6 @@ Evidence of_any(std::span<const Node> nodes, std::span<const Value> values,
 }
 
 }  // namespace
-
-ScoreKind score_kind(const config::Rule& leaf) {
-  if (leaf.predicate) return ScoreKind::kNone;
-  const auto* found =
-      std::ranges::find(kScoreKinds, leaf.type, [](const auto& each) { return each.first; });
-  return found == std::end(kScoreKinds) ? ScoreKind::kNone : found->second;
-}
-
-ScoreKind score_kind(std::span<const Node> nodes, uint32_t root) {
-  ScoreKind out = ScoreKind::kNone;
-  for (uint32_t i = root; i < nodes[root].end;) {
-    const Node& node = nodes[i];
-    i = node.op == Operator::kNot ? node.end : i + 1;
-    if (node.kind == ScoreKind::kNone) continue;
-    if (node.kind == ScoreKind::kOther || (out != ScoreKind::kNone && out != node.kind))
-      return ScoreKind::kNone;
-    out = node.kind;
-  }
-  return out;
-}
 
 void find_evidence(std::span<const Node> nodes, uint32_t root, std::span<const Value> values,
                    std::span<Evidence> out) {

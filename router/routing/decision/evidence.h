@@ -13,18 +13,16 @@ namespace signalbox::decision {
 
 struct Node;
 
-/// Scores of the same kind are compared. Those of kOther are not.
-enum class ScoreKind : uint8_t { kNone, kProbability, kSimilarity, kOther };
-
-/// The kind of a leaf's score; kNone: it has none.
-ScoreKind score_kind(const config::Rule& leaf);
-/// The kind of all scores in a tree; kNone: it has none, or scores that are not compared.
-ScoreKind score_kind(std::span<const Node> nodes, uint32_t root);
-
-/// Bounds on the number of scores that a node's match rests on, and on their mean.
+/// Bounds on the number of scores that a node's match rests on, and on their mean. `sure` is both
+/// if what is unknown stays unknown.
 struct Evidence {
+  struct Sure {
+    uint32_t count = 0;
+    double mean = 0;
+  };
   uint32_t count_low = 0, count_high = 0;
   double low = 0, high = 0;
+  Sure sure = {};
 
   bool is_settled() const { return count_low == count_high && low == high; }
 };

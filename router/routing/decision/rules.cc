@@ -68,7 +68,7 @@ uint32_t Rules::add(const config::Rule& rule, const NumberOf& number_of, const S
   const size_t at = nodes_.size();
   const bool is_leaf = rule.op == Operator::kLeaf;
   const uint32_t number = is_leaf ? number_of(rule) : kNoSignal;
-  const ScoreKind kind = is_leaf ? score_kind(rule) : ScoreKind::kNone;
+  const auto kind = is_leaf ? config::score_kind(rule) : config::ScoreKind::kNone;
   nodes_.push_back({rule.op, number, 0, 0, kind, &rule});
   if (stage_of && number != kNoSignal) nodes_[at].stage = stage_of(number);
   for (const config::Rule& condition : rule.conditions) add(condition, number_of, stage_of);

@@ -27,10 +27,10 @@ struct Stages {
 /// One node; parents come before their children.
 struct Node {
   config::Rule::Operator op;
-  uint32_t signal;  // of a leaf
-  uint32_t end;     // index after the last node of this subtree
-  uint32_t stage;   // of a leaf
-  ScoreKind kind;   // of a leaf
+  uint32_t signal;         // of a leaf
+  uint32_t end;            // index after the last node of this subtree
+  uint32_t stage;          // of a leaf
+  config::ScoreKind kind;  // of a leaf
   const config::Rule* rule;
 };
 

@@ -93,11 +93,12 @@ TEST(Catalogue, a_name_at_the_server_that_is_not_known_is_an_error) {
             "accepted");
 }
 
-TEST(Catalogue, clients_cannot_name_a_model_that_is_called_like_the_routers_choice) {
-  EXPECT_EQ(newer_notices("version: v0.3\nproviders: {models: [{name: MoM, backend_refs: [{type: "
-                          "echo}]}]}\n"),
-            "f.yaml:2: providers.models[0].name: \"MoM\" lets the router choose, so clients cannot "
-            "name this model");
+TEST(Catalogue, chats_cannot_name_a_model_that_is_called_like_the_routers_choice) {
+  EXPECT_EQ(
+      newer_notices("version: v0.3\nproviders: {models: [{name: MoM, backend_refs: [{type: "
+                    "echo}]}]}\n"),
+      "f.yaml:2: providers.models[0].name: \"MoM\" lets the router choose, so chats cannot name "
+      "this model");
 }
 
 TEST(Catalogue, an_adapter_may_be_the_default_model) {
@@ -122,7 +123,8 @@ TEST(Catalogue, a_recipe_among_the_models_is_left_out) {
   EXPECT_EQ(newer_config(file).providers.models.size(), 2U);
   EXPECT_EQ(newer_notices(file),
             "f.yaml:7: providers.models[2].catalog: left out: \"vllm-sr/mom-v1\" is a recipe that "
-            "comes with the Semantic Router; this router has none of them (docs/upstream.md)");
+            "comes with the Semantic Router; this router has none of them, so it cannot be "
+            "the default model or that of a decision or a request (docs/upstream.md)");
   EXPECT_NE(newer_errors(file + "routing: {decisions: [{name: d, modelRefs: [{model: m}]}]}\n")
                 .find("unknown model \"m\""),
             std::string::npos);
@@ -242,6 +244,25 @@ TEST(Catalogue, a_binding_precedes_the_model_of_the_module) {
   EXPECT_EQ(config.modules.classifier.domain.model_id, "models/law");
   EXPECT_EQ(config.modules.classifier.domain.model_ref, "");
   EXPECT_EQ(config.modules.classifier.domain.threshold, 0.4);
+}
+
+TEST(Catalogue, a_binding_to_the_usual_embedder_takes_the_place_of_nothing) {
+  const std::string file = std::string(kTwoModels) + R"(global:
+  model_catalog:
+    embeddings: {semantic: {minilm_model_path: /gone, embedding_config: {target_layer: 3}}}
+    deployments: {usual: {artifact: /gone, provider: candle}}
+    bindings: {embedding: {deployment: usual, contract: embedding.v1}}
+)";
+  EXPECT_EQ(newer_config(file).embedding_model.target_layer, 3);
+  EXPECT_EQ(newer_notices(file).find("there is no model"), std::string::npos);
+}
+
+TEST(Catalogue, a_deployment_that_the_router_cannot_call_may_be_left_unused) {
+  EXPECT_EQ(newer_notices(std::string(kTwoModels) +
+                          "global: {model_catalog: {deployments: {far: {provider: model_runtime, "
+                          "endpoint: \"http://r:1\"}}}}\n"),
+            "f.yaml:7: global.model_catalog.deployments.far.endpoint: has no effect: the router "
+            "calls no such server (docs/upstream.md)");
 }
 
 TEST(Catalogue, a_mistaken_binding_is_refused) {

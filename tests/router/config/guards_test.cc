@@ -54,20 +54,69 @@ routing:
       "than the guard's\n";
   EXPECT_EQ(notices("", "priority: 51", keyword), "");
   EXPECT_EQ(notices("", "priority: 49", keyword), low);
-  EXPECT_EQ(notices("", "priority: 50", keyword), low) << "equal priorities compare confidences";
+  EXPECT_EQ(notices("", "priority: 50", keyword), low) << "its name comes first";
   EXPECT_EQ(notices("", "priority: 1", keyword), low) << "\"rest\" has no conditions";
   EXPECT_EQ(notices("", "tier: 2\n      priority: 51", keyword),
             start +
                 "rest\" or 1 other decision, because each of them can rank above it; give every "
                 "other decision a higher tier than the guard's\n")
       << "a priority does not help against a tier";
-  EXPECT_EQ(notices("strategy: confidence", "priority: 99", keyword), by_tier);
+  EXPECT_EQ(notices("strategy: confidence", "priority: 99", keyword), "") << "no scores to compare";
+  EXPECT_EQ(notices("strategy: confidence", "priority: 49", keyword), low);
+  EXPECT_EQ(notices("strategy: fusion", "priority: 99", keyword), by_tier);
   EXPECT_EQ(notices("strategy: confidence", "priority: 99", "rules: {}"), "");
   EXPECT_EQ(notices("strategy: fusion", "priority: 99", "rules: {}"), "");
   EXPECT_EQ(notices("", "priority: 2",
                     keyword + ", plugins: [{type: fast_response, configuration: {message: no}}]"),
             "")
       << "it refuses, too";
+}
+
+TEST(Guards, confidences_count_only_between_scores_of_one_kind) {
+  const auto notice = [](std::string_view strategy, std::string_view guard,
+                         std::string_view other) {
+    const std::string all = notices_for(fmt::format(R"(version: v0.3
+providers:
+  defaults: {{default_model: a}}
+  models: [{{name: a, backend_refs: [{{name: e, type: echo}}]}}]
+routing:
+  strategy: {}
+  signals:
+    keywords: [{{name: k, keywords: [w]}}]
+    domains: [{{name: law}}]
+    embeddings: [{{name: near, candidates: [x], threshold: 0.5}}]
+    safety: [{{name: risk}}]
+  decisions:
+    - name: refuse
+      priority: {}
+      rules: {{type: safety, name: risk}}
+      modelRefs: [{{model: a}}]
+      plugins: [{{type: fast_response, configuration: {{message: no}}}}]
+    - {{name: other, priority: 2, modelRefs: [{{model: a}}], rules: {}}}
+)",
+                                                    strategy, guard, other));
+    EXPECT_EQ(all.find("refused: "), std::string::npos) << all;
+    const size_t at = all.find("can rank above it; ");
+    return at == std::string::npos ? "" : all.substr(at, all.find('\n', at) - at);
+  };
+  const std::string by_priority = "can rank above it; give the guard the highest priority";
+  const std::string by_tier =
+      "can rank above it; give every other decision a higher tier than the guard's";
+  const std::string keyword = "{type: keyword, name: k}";
+  const std::string law = "{type: domain, name: law}";
+  const std::string near = "{type: embedding, name: near}";
+  const auto either = [](const std::string& a, const std::string& b) {
+    return fmt::format("{{operator: OR, conditions: [{}, {}]}}", a, b);
+  };
+  EXPECT_EQ(notice("confidence", "9", law), by_tier) << "both are probabilities";
+  EXPECT_EQ(notice("confidence", "9", either(keyword, law)), by_tier);
+  EXPECT_EQ(notice("confidence", "9", near), "");
+  EXPECT_EQ(notice("confidence", "9", keyword), "");
+  EXPECT_EQ(notice("confidence", "9", either(near, law)), "") << "its score may be of either kind";
+  EXPECT_EQ(notice("confidence", "1", near), by_priority);
+  EXPECT_EQ(notice("priority", "2", law), by_priority);
+  EXPECT_EQ(notice("priority", "2", near), by_priority) << "its name comes first";
+  EXPECT_EQ(notice("fusion", "9", near), by_tier);
 }
 
 TEST(Guards, a_decision_that_cannot_match_beside_the_guard_gives_no_notice) {

@@ -236,6 +236,20 @@ TEST(EarlyParts, groups_of_signals_become_partitions) {
             std::string::npos);
 }
 
+TEST(EarlyParts, a_price_has_one_name_and_is_a_number) {
+  const auto errors = [](std::string_view pricing) {
+    return newer_errors(fmt::format(
+        "version: v0.3\nproviders:\n  models: [{{name: m, backend_refs: [{{type: echo}}], pricing: "
+        "{{{}}}}}]\n",
+        pricing));
+  };
+  EXPECT_EQ(errors("output_cost_per_million_tokens: x"),
+            "f.yaml:3: providers.models[0].pricing.output_cost_per_million_tokens: expected a "
+            "number that is not negative, found \"x\"");
+  EXPECT_NE(errors("prompt_per_1m: 1, input_cost_per_million_tokens: '2'").find("are the same"),
+            std::string::npos);
+}
+
 TEST(EarlyParts, prices_have_other_names) {
   const Config config = newer_config(R"(version: v0.3
 providers:
@@ -404,9 +418,13 @@ TEST(Tiers, a_decision_without_conditions_gets_a_notice_if_it_hides_others) {
   };
   EXPECT_EQ(notices("tier: 2, ", "tier: 1, "), "");
   EXPECT_EQ(notices("tier: 2, ", ""), "");
-  EXPECT_EQ(notices("", "tier: 1, "),
-            "f.yaml:10: routing.decisions[0]: \"b\" never wins, because this decision has no "
-            "conditions and a lower tier");
+  EXPECT_EQ(
+      notices("", "tier: 1, "),
+      "f.yaml:10: routing.decisions[0]: \"b\" never wins requests that let the router choose, "
+      "because this decision has no conditions and a lower tier");
+  EXPECT_NE(notices("", "tier: 1, action: {type: route, destination: small}, ").find("\"b\" never"),
+            std::string::npos)
+      << "an action wins only requests with a model's name";
   EXPECT_EQ(notices("priority: 3, ", "priority: 3, "), "");
   EXPECT_EQ(
       notices("priority: 4, ", "priority: 3, "),

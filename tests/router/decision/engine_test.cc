@@ -183,6 +183,20 @@ TEST(Decision, confidences_are_compared_only_if_each_is_one_score_of_the_same_ki
       << "it does not match, and d has no conditions";
 }
 
+TEST(Decision, a_condition_that_stays_unknown_is_no_score) {
+  const auto winner = [](Strategy strategy, int32_t priority, const Value& judged) {
+    const Rule by_word = any({leaf(0, "keyword"), leaf(1, "classifier")});
+    return outcome_of(strategy, {make("a", priority, by_word), make("b", 0, leaf(2, "preference"))},
+                      {kYes, judged, yes(0.85)})
+        .decision;
+  };
+  for (const Value& judged : {kNo, kUnknown, Value::unavailable()}) {
+    EXPECT_EQ(winner(Strategy::kConfidence, 1, judged), 0) << "a rests on the keyword";
+    EXPECT_EQ(winner(Strategy::kPriority, 0, judged), 0) << "the name decides";
+  }
+  EXPECT_EQ(winner(Strategy::kConfidence, 1, yes(0.8)), 1) << "two probabilities";
+}
+
 TEST(Decision, rules_that_must_be_known_keep_the_outcome_open) {
   config::Decision guard = make("guard", 1, all({leaf(0), leaf(1)}));
   guard.rules.on_error = Rule::OnError::kUnknown;
@@ -481,6 +495,26 @@ TEST(DecisionProperty, stopping_early_gives_the_outcome_of_full_evaluation) {
     ASSERT_LE(outcome.confidence, full.confidence);
   }
   EXPECT_GT(stopped_early, 1000);
+}
+
+TEST(DecisionProperty, signals_that_stay_unknown_count_as_unavailable) {
+  Random random(6);
+  int open = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    const config::Routing routing = random.routing();
+    const Engine engine(routing, number_of, stage_of);
+    std::vector<Value> partly;
+    for (int i = 0; i < kSignals; ++i)
+      partly.push_back(random.below(3) == 0 ? kUnknown : random.value());
+    Scratch scratch;
+    const Outcome outcome = engine.evaluate(partly, scratch);
+    open += !outcome.fixed;
+    for (Value& value : partly) {
+      if (!value.is_settled()) value = Value::unavailable();
+    }
+    ASSERT_EQ(outcome.decision, engine.evaluate(partly, scratch).decision);
+  }
+  EXPECT_GT(open, 1000);
 }
 
 TEST(DecisionProperty, bounds_hold_for_all_values_of_unknown_signals) {

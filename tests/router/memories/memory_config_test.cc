@@ -123,6 +123,7 @@ TEST(MemoryConfig, an_address_of_milvus_without_a_backend_selects_milvus) {
   EXPECT_NE(file.notices[0].find("valkey: has no effect, because the backend is milvus"),
             std::string::npos);
   EXPECT_EQ(loaded("backend: memory, milvus: {address: 'a:1'}").config.memory.backend, "memory");
+  EXPECT_EQ(loaded("backend: '', milvus: {address: 'a:1'}").config.memory.backend, "milvus");
 }
 
 TEST(MemoryConfig, a_server_that_the_backend_does_not_use_has_no_effect) {

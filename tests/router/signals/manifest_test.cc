@@ -24,6 +24,8 @@ TEST(Manifest, mistakes_name_the_line) {
   EXPECT_EQ(mistake("labels: {a: []}"), "kb.yaml: labels: expected at least one with examples");
   EXPECT_EQ(mistake("labels:\n  a: {exemplars: [x]}\n  b: {examples: [y]}\n"),
             "kb.yaml:3: labels.b.examples: expected the key \"exemplars\"");
+  EXPECT_EQ(mistake("labels: {a: {exemplars: null, examples: [x]}, b: [y]}"),
+            "kb.yaml:1: labels.a.examples: expected the key \"exemplars\"");
   EXPECT_EQ(mistake("labels: {a: [x]}\ngroups: {g: [b]}"),
             "kb.yaml: groups.g: no label \"b\" with examples");
   EXPECT_EQ(mistake("labels: {a: [x]}\nmetrics: [{name: m, positive_group: g, negative_group: h}]"),

@@ -62,8 +62,8 @@ function ask(request) {
   });
 }
 
-const peer = ({ file, reference = file, cut, specialTokens }, rows) =>
-  ask({ setting: { file: reference, cut, specialTokens }, rows });
+const peer = ({ file, reference = file, added, cut, specialTokens }, rows) =>
+  ask({ setting: { file: reference, added, cut, specialTokens }, rows });
 
 /// Returns the results of the peer's normalizer from a tokenizer.json for texts; undefined where it panics.
 export async function normalForms(json, texts) {
@@ -137,7 +137,7 @@ function firstOf(theirs, mine) {
 }
 
 /// Compares the answers to rows, {text, pair?}, with the setting {program, file, reference?, cut?, specialTokens}. Our side reads
-/// `file`, the peer `reference` or else the same file. `cut` is {tokensMax, strategy, side, stride?}; a stride requests all windows.
+/// `file`, the peer `reference` or else the same file, and adds the tokens of `added`. `cut` is {tokensMax, strategy, side, stride?}; a stride requests all windows.
 /// Returns `found`, the rows whose answers differ: {row, peer, ours, what}; and `answered`, the number of rows that were compared.
 /// Throws Refused if a side rejects the file.
 export async function compare(setting, rows) {

@@ -100,6 +100,29 @@ for (const [name, [needed]] of Object.entries(kVocabularies)) {
   });
 }
 
+// The directories of data/settings.jsonl that only add tokens.
+if (isChosen("settings")) {
+  test("settings: tokens of tokenizer_config.json", async () => {
+    const data = new URL("../data/", import.meta.url);
+    const small = JSON.parse(readFileSync(new URL("small.json", data), "utf8"));
+    let count = 0;
+    for (const line of readFileSync(new URL("settings.jsonl", data), "utf8").trim().split("\n")) {
+      const { name, files, texts, with: parts } = JSON.parse(line);
+      const config = files["tokenizer_config.json"];
+      if (Object.keys(config ?? {}).join() !== "added_tokens_decoder") continue;
+      const added = Object.values(config.added_tokens_decoder); // by id
+      if (added.filter((token) => token.normalized).length > 1) continue; // the peer chooses one of equal tokens at random
+      ++count;
+      writeFileSync(`${kWork}/tokenizer.json`, JSON.stringify({ ...small, ...parts }));
+      writeFileSync(`${kWork}/tokenizer_config.json`, JSON.stringify(config));
+      const setting = { program: options.program, file: kWork, reference: `${kWork}/tokenizer.json`, added, specialTokens: true };
+      const { found } = await compare(setting, texts.map((text) => ({ text })));
+      assert.deepEqual(found, [], name);
+    }
+    assert.ok(count >= 3, `${count} rows`);
+  });
+}
+
 async function compared(setting, rows) {
   try {
     return await compare(setting, rows);

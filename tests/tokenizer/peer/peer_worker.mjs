@@ -3,18 +3,20 @@
 
 import { readFileSync } from "node:fs";
 
-import { Tokenizer } from "tokenizers";
+import { AddedToken, Tokenizer } from "tokenizers";
 
 // The last opened file: a real file takes the peer a second, and many rows use the same file.
 const opened = { json: Buffer.alloc(0), tokenizer: null };
 
 const kStrategies = { longest_first: "LongestFirst", only_first: "OnlyFirst", only_second: "OnlySecond" };
 
-function open({ file, cut }) {
+function open({ file, cut, added }) {
   const json = readFileSync(file);
-  if (!opened.json.equals(json)) {
+  if (!opened.json.equals(json) || added) {
     opened.tokenizer = Tokenizer.fromString(json.toString("utf8"));
-    opened.json = json;
+    opened.json = added ? Buffer.alloc(0) : json;
+    for (const { content, special, single_word: singleWord, lstrip: leftStrip, rstrip: rightStrip, normalized } of added ?? [])
+      opened.tokenizer.addAddedTokens([new AddedToken(content, special, { singleWord, leftStrip, rightStrip, normalized })]);
   }
   const { tokenizer } = opened;
   // The values stored in the file are settings of the program that saved it.

@@ -37,6 +37,7 @@ export interface Signal {
 export interface Traced {
   decision: string;
   priority: number;
+  tier?: number;
   selected: boolean;
   matched: boolean | null;
   confidence?: number;

@@ -66,7 +66,7 @@ export function Rules({ explained }: { explained: Explained }) {
                   <b>{traced.decision}</b>
                   <span class="grow" />
                   <span class="aside">{verdict(traced)}</span>
-                  <span class="aside num">priority {traced.priority}</span>
+                  <span class="aside num">{traced.tier ? `tier ${traced.tier}, ` : ""}priority {traced.priority}</span>
                 </summary>
                 <ul class="tree root">
                   <Tree node={traced.rules} explained={explained} />
