@@ -282,7 +282,8 @@ template <class M>
 void* object_in(void* member) {
   M& holder = *static_cast<M*>(member);
   if constexpr (Stored<M>::kIsOptional) {
-    return &holder.emplace();
+    // With a value, because clang 14 finds no default for a struct within the class that holds it.
+    return &holder.emplace(typename M::value_type{});
   } else if constexpr (Stored<M>::kIsList) {
     return &holder.emplace_back();
   } else {
