@@ -204,7 +204,7 @@ test("settings beside a tokenizer.json have an effect, and a contradiction is re
   assert.notEqual(await embedding("cased", "THE cat"), await embedding("cased", "the cat"));
   assert.equal(await embedding("cased", "the cat sat"), await embedding("cased", "the cat"));
   hub.add("owner/other", config({ added_tokens_decoder: { 9: { content: "[CLS]", special: true } } }));
-  await refused(/tokenizer_config\.json: added_tokens_decoder\.9: expected the id 2, which the tokenizer\.json gives to "\[CLS\]"/, "hf:owner/other");
+  await refused(/expected the id 2 for "\[CLS\]", found 9 in added_tokens_decoder\.9 of tokenizer_config\.json/, "hf:owner/other");
 });
 
 const kEmptyPrompts = '{"prompts": {"query": "", "document": ""}}';
