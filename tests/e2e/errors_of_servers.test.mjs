@@ -4,22 +4,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
+import { configuration } from "./clients/three_apis.mjs";
 import { Daemon } from "./daemon.mjs";
 import { ScriptedUpstream, streamed } from "./upstream.mjs";
-
-const configuration = (upstream) => (port, managementPort) => `
-version: v0.3
-listeners:
-  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
-providers:
-  defaults: {default_model: chats}
-  models:
-    - {name: chats, backend_refs: [{name: chats, endpoint: "127.0.0.1:${upstream}"}]}
-    - {name: claude, api_format: anthropic, backend_refs: [{name: claude, endpoint: "127.0.0.1:${upstream}"}]}
-global:
-  services:
-    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
-`;
 
 let upstream, daemon;
 
