@@ -135,6 +135,11 @@ void RequestRecord::set_spender(std::string_view key, std::string_view user,
   account_.groups = groups;
 }
 
+void RequestRecord::named(std::string_view model) {
+  const config::Model* const known = observer_.model(model);
+  if (known != nullptr) account_.model = known->name;
+}
+
 void RequestRecord::understood(const routing::Evaluation& evaluation, Degraded degraded,
                                std::string_view why) {
   account_.degraded = degraded;
