@@ -580,14 +580,14 @@ constexpr Key kRouterKeys[] = {
     object(FIELD_AS("agentic_facts", Config, router.agentic_facts), kAgenticFacts,
            "Facts about the agent behind a request, for signals of this name."),
     boolean(FIELD_AS("entropy_reasoning", Config, router.entropy_reasoning),
-            "If a domain decides, switch reasoning by the uncertainty of the classifier. "
-            "Signalbox only."),
+            "If a domain decides, its uncertainty switches reasoning. Signalbox only."),
     boolean(FIELD_AS("guards_named_models", Config, router.guards_named_models),
             "Actions and guards hold for named models, too. Default: true. Signalbox only."),
+    boolean(FIELD_AS("masks_named_models", Config, router.masks_named_models),
+            "pii_mask holds for named models, too. Default: true. Signalbox only."),
     object(FIELD_AS("model_selection", Config, router.model_selection), kModelSelection,
            "Defaults of the algorithms of decisions."),
-    object(FIELD_AS("learning", Config, router.learning), kLearning,
-           "Learning from conversations and outcomes."),
+    object(FIELD_AS("learning", Config, router.learning), kLearning, "Learning from outcomes."),
     unread("fallback", "Further models after a failure.", "`reliability.fallback_models` holds"),
 };
 

@@ -511,6 +511,10 @@ bool binds_named_models(const Decision& decision) {
   return is_guard(decision) || decision.action.is_set();
 }
 
+bool masks(const Decision& decision) {
+  return !decision.fast_response && decision.pii_mask && decision.pii_mask->enabled;
+}
+
 constinit const Section kRouting{kRoutingKeys};
 constinit const Section kRecipe{kRecipeKeys};
 

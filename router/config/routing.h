@@ -156,6 +156,8 @@ bool is_guard_signal(std::string_view type);
 /// True if the decision applies to requests that name a model, too: it has an action, or refuses
 /// requests (its plugin is fast_response) by a signal of a guard.
 bool binds_named_models(const Decision& decision);
+/// True if the decision replaces personal data in its requests.
+bool masks(const Decision& decision);
 
 /// The types of a decision's plugins.
 std::vector<std::string_view> plugin_names(const Decision& decision);

@@ -73,7 +73,7 @@ http::Task<> send_blocked(const RequestScope& scope, const ParsedRequest& chat,
   }
   http::Headers fields = gateway::decision_headers(scope, plan);
   co_await http::send_refusal(scope.exchange.reply, std::move(fields), kBlockedStatus, why,
-                              kBlockedCode);
+                              kBlockedCode, scope.api.error_shape());
 }
 
 }  // namespace
@@ -92,8 +92,9 @@ http::Task<std::optional<routing::Plan>> pass_guards(RequestScope& scope, const 
     co_return std::nullopt;
   }
   std::string read;
-  if (restricts || endpoint.generates) read = reading.texts;
-  if (restricts) read += reading.others;
+  const bool masks = endpoint.counts && scope.context.router.masks_named_models();
+  if (restricts || endpoint.generates || masks) read = reading.texts;
+  if (restricts || masks) read += reading.others;
   if (read.empty()) co_return plan_for(scope, model);
   auto parsed = request::ChatRequest::parse(chat_of(model, read));
   if (!parsed) {

@@ -379,7 +379,7 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   }
   SIGNALBOX_TRY_VOID(begin(inputs, plan));
   if (plan.path != Plan::Path::kUpstream) return plan;
-  if (masks_pii(inputs.target) && !inputs.results.masked) {
+  if (mask_of(inputs.target) != nullptr && !inputs.results.masked) {
     plan.path = Plan::Path::kBlocked;
     plan.guarded.pii = true;
     plan.message =
