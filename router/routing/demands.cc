@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/json_find.h"
+
 namespace signalbox::routing {
 namespace {
 
@@ -21,13 +23,8 @@ selection::Demands demands_of(const request::ChatRequest& request) {
     out.prompt_bytes += message.text.size();
     out.images = out.images || message.images > 0;
   }
-  std::optional<json::Value> tokens, completion_tokens, effort;
-  for (const json::Member& member : request.document.root().members()) {
-    if (member.key == "max_tokens" && !tokens) tokens = member.value;
-    if (member.key == "max_completion_tokens" && !completion_tokens)
-      completion_tokens = member.value;
-    if (member.key == "reasoning_effort" && !effort) effort = member.value;
-  }
+  const auto [tokens, completion_tokens, effort] = json::find_each(
+      request.document.root(), "max_tokens", "max_completion_tokens", "reasoning_effort");
   out.reply_tokens = std::max(count_of(tokens), count_of(completion_tokens));
   out.tools = request.tools > 0 && request.tool_choice != request::ToolChoice::kNone;
   out.reasoning =
