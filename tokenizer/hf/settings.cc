@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <ranges>
 #include <string_view>
 #include <system_error>
 #include <unordered_set>
@@ -98,8 +97,8 @@ Result<int32_t> parse_id(std::string_view text, const Field& field) {
 void sort_added(Settings& out) {
   std::vector<StatedToken> kept;
   std::unordered_set<std::string_view> seen;
-  for (StatedToken& token : out.added | std::views::reverse) {
-    if (seen.insert(token.path).second) kept.push_back(token);
+  for (auto token = out.added.rbegin(); token != out.added.rend(); ++token) {
+    if (seen.insert(token->path).second) kept.push_back(*token);
   }
   std::ranges::sort(kept, {}, [](const StatedToken& token) { return token.token.id; });
   out.added = std::move(kept);
