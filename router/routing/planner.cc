@@ -21,6 +21,9 @@ Planner::Planner(const config::Config& config, const config::Routing& routing,
     if (&recipe.routing == &routing)
       needs_decision_ = recipe.name.starts_with(config::kDirectRecipe);
   }
+  has_roles_ = std::ranges::any_of(config::routings_of(config), [](const config::Routing* each) {
+    return !each->role_bindings.empty();
+  });
   for (const config::Model& model : config.providers.models) {
     config::ModelRef ref;
     ref.model = model.name;

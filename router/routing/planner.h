@@ -209,6 +209,7 @@ class Planner {
   const config::Config& config_;
   const config::Routing& routing_;
   bool needs_decision_ = false;  // a request that no decision matches is refused
+  bool has_roles_ = false;       // a routing of the file has role_bindings
   plugins::Difficulty difficulty_;
   uint32_t facts_ = decision::kNoSignal;      // the signal for requests that need facts checked
   std::vector<config::ModelRef> plain_refs_;  // one for each model, for requests without a decision

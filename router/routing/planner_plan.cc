@@ -309,6 +309,7 @@ std::string Planner::edit_body(const PlanInputs& inputs, const config::Difficult
 }
 
 std::optional<Plan> Planner::refuse_stranger(const signals::Inputs& inputs) const {
+  if (!has_roles_) return std::nullopt;
   const config::Authz::Identity& identity = config_.authz.identity;
   if (!config::refuses_stranger(config_, inputs.header(identity.user_id_header).value_or(""),
                                 inputs.header(identity.user_groups_header).value_or("")))
