@@ -61,7 +61,7 @@ TEST(Masking, hides_personal_data_from_the_upstream_and_not_from_the_client) {
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.body, R"({"choices":[{"message":{"content":"Hi ann@example.com"}}]})");
   EXPECT_NE(received.find("\"I am [EMAIL_ADDRESS_1]\""), std::string::npos) << received;
-  EXPECT_EQ(received.find("ccept-"), std::string::npos) << received;
+  EXPECT_NE(received.find("Accept-Encoding: identity\r\n"), std::string::npos) << received;
 }
 
 TEST(Masking, restores_personal_data_in_a_stream_that_is_cut_anywhere) {
