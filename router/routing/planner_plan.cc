@@ -62,14 +62,6 @@ Plan::Guarded guards_of(const std::vector<MatchedCondition>& matched) {
   return out;
 }
 
-/// True if the request goes to the servers in its client's own API. Checks and stored answers know
-/// only chat completions.
-bool stays_native(request::Api api, const Plan& plan) {
-  return plugins::speaks(*plan.model, api) && plan.grounding == nullptr &&
-         plan.jailbreak == nullptr && plan.response_cache == nullptr &&
-         plan.memories.turn == nullptr;
-}
-
 /// Adds what context_compression leaves out.
 void add_edits(const std::optional<plugins::CompressedContext>& context,
                std::vector<splice::Edit>& edits) {
@@ -433,7 +425,8 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   add_memories(inputs, plan);
   const bool strips = strips_tools(inputs.target);
   const bool is_loop = plan.loop != nullptr || !one.empty();
-  plan.native = request.native && !is_loop && !strips && stays_native(request.native->api, plan);
+  plan.native =
+      request.native && !is_loop && !strips && plugins::speaks(*plan.model, request.native->api);
   SIGNALBOX_TRY_VOID(check_context(inputs, plan));
   SIGNALBOX_TRY_VOID(check_documents(inputs, plan));
   plan.takes_usage = !is_loop && takes_usage(config_, request, plan);
