@@ -262,6 +262,7 @@ struct Routing {
   Projections projections;
   std::vector<Decision> decisions;
   DataPolicy data_policy;
+  LoopBudget budget;  // of decisions with the algorithm cascade that have none
 };
 
 /// The name of the routing at the top of the file, for entrypoints.
@@ -297,10 +298,15 @@ struct EntrypointRule {
   std::string recipe;
 };
 
+/// The path of requests of System One.
+inline constexpr std::string_view kSystemOnePath = "/v1/systemone";
+
 struct Entrypoint {
+  enum class Api { kChat, kSystemOne };
   std::vector<std::string> model_names;
   std::string recipe;                 // or kDefaultRecipe; "": a rule chooses
   std::vector<EntrypointRule> rules;  // of those that match, the narrowest one wins
+  Api api = Api::kChat;               // of the requests that may name it
 };
 
 /// Returns the value of a request header field by its lower-case name. Empty: the request has no

@@ -22,8 +22,12 @@ namespace signalbox::routing {
 namespace {
 
 tl::unexpected<Error> unknown_model(const config::Config& config, std::string_view name) {
-  const auto has_name = [name](const config::Entrypoint& each) {
-    return std::ranges::find(each.model_names, name) != each.model_names.end();
+  const auto answers_chats = [](const config::Entrypoint& each) {
+    return each.api == config::Entrypoint::Api::kChat;
+  };
+  const auto has_name = [&](const config::Entrypoint& each) {
+    return answers_chats(each) &&
+           std::ranges::find(each.model_names, name) != each.model_names.end();
   };
   if (std::ranges::any_of(config.entrypoints, has_name))
     return fail(Code::kNotFound, "model: no rule of the entrypoint {} matches the request",
@@ -32,6 +36,7 @@ tl::unexpected<Error> unknown_model(const config::Config& config, std::string_vi
   for (const std::string& each : config.auto_model_names)
     known += (known.empty() ? "" : ", ") + each;
   for (const config::Entrypoint& entrypoint : config.entrypoints) {
+    if (!answers_chats(entrypoint)) continue;
     for (const std::string& each : entrypoint.model_names) known += ", " + each;
   }
   for (const config::Model& model : config.providers.models) known += ", " + model.name;
