@@ -101,7 +101,7 @@ void Planner::find_documents(const PlanTarget& target, signals::Inputs& inputs,
   out.outcome = plugins::RagOutcome::kFailed;
   const retrieval::Retriever* const retriever = retrievers_.find(target.decision);
   // If masking failed, the plan refuses the request.
-  if (retriever == nullptr || (masks_pii(target) && !results.masked)) return;
+  if (retriever == nullptr || (mask_of(target) != nullptr && !results.masked)) return;
   const std::optional<std::string_view> found_text = searched_text(inputs, results);
   if (!found_text) return;
   const std::string_view text = *found_text;
