@@ -19,8 +19,8 @@ namespace signalbox::tools {
 namespace {
 
 // Reports the errors and the notices of a start.
-int check(const std::string& path, bool strict) {
-  config::Inspection inspection = config::inspect(path, {.strict = strict});
+int check(const std::string& path, const config::LoadOptions& load_options) {
+  config::Inspection inspection = config::inspect(path, load_options);
   std::vector<std::string> notices = std::move(inspection.notices);
   const auto add = [&notices](const std::vector<std::string>& more) {
     notices.insert(notices.end(), more.begin(), more.end());
@@ -68,13 +68,16 @@ int config_command(int argc, char** argv) {
       "Schema or as a page.");
   options.positional_help("check FILE | migrate FILE | schema | reference");
   options.add_options()("strict", "check: treat unknown keys as errors")(
+      "without-keys",
+      "check: do not require the variables that contain keys of servers and tokens")(
       "words", "check FILE, migrate FILE, schema or reference",
       cxxopts::value<std::vector<std::string>>());
   options.parse_positional("words");
   return with_options(options, argc, argv, {"words"}, [](const cxxopts::ParseResult& parsed) {
     const auto words = parsed["words"].as<std::vector<std::string>>();
     if (words.size() == 2 && words[0] == "check")
-      return check(words[1], parsed.count("strict") > 0);
+      return check(words[1], {.strict = parsed.count("strict") > 0,
+                              .keys_required = parsed.count("without-keys") == 0});
     if (words.size() == 2 && words[0] == "migrate") return migrate(words[1]);
     if (words.size() == 1 && words[0] == "schema") return print(config::schema() + "\n");
     if (words.size() == 1 && words[0] == "reference") return print(config::reference());
