@@ -309,6 +309,7 @@ Result<std::shared_ptr<const engine::TextEmbedder>> open_remote(const config::Co
 }  // namespace
 
 std::string absence(const std::string& directory) {
+  if (directory.empty()) return "no model is configured for this type";
   return fmt::format("there is no model at {}{}", directory, remedy_of(directory));
 }
 

@@ -26,6 +26,9 @@ struct Models {
   bool refuses_useless = true;
   /// One line for each stand-in, for the operator.
   std::vector<std::string> notices = {};
+  /// False if no directory was opened, although the file names some. Then notices report only the
+  /// types for which the file names no model.
+  bool are_open = true;
   /// Opens a model that no signal needs, for other users. Empty: no such model can be opened.
   ModelCache::Open open = {};
 
@@ -59,7 +62,8 @@ bool needs_embedder(const config::Routing& routing);
 /// similarity.
 bool selects_tools(const config::Config& config, const config::Routing& routing);
 
-/// Why there is no model at a directory, with the command that fetches it if one does.
+/// Why there is no model at a directory, with the command that fetches it if one does; or, for "",
+/// that the file names no directory.
 std::string absence(const std::string& directory);
 
 /// A model that a routing can use.

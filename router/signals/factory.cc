@@ -201,7 +201,6 @@ class Factory {
 
   Result<ModelChoice> choose_classifier(const std::string& directory, engine::HeadKind kind,
                                         const std::string& mapping) const {
-    if (directory.empty()) return ModelChoice{.why = "no model is configured for this type"};
     const auto found = models_.classifiers.find(directory);
     if (found == models_.classifiers.end()) return ModelChoice{.why = models::absence(directory)};
     const std::string& answering = models_.answering(directory);

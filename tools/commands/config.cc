@@ -2,6 +2,8 @@
 // configuration file, converts an older file to v0.3, or prints the format for editors and for
 // people.
 
+#include <fmt/ranges.h>
+
 #include <cstdio>
 #include <cxxopts.hpp>
 #include <string>
@@ -10,6 +12,7 @@
 #include "base/counted.h"
 #include "router/config/load.h"
 #include "router/models/models.h"
+#include "router/models/servers.h"
 #include "router/replies/reply_guards.h"
 #include "router/routing/router.h"
 #include "tools/command.h"
@@ -19,12 +22,30 @@
 namespace signalbox::tools {
 namespace {
 
-// Compiles the file as the daemon does, only without models, so that a file that passes also
-// starts.
-Result<void> compile(const config::Config& config) {
-  SIGNALBOX_TRY(const auto router, routing::Router::create(config, {}));
+// Compiles the file as the daemon does, only without opening models, so that a file that passes
+// also starts. Returns the notices of the router.
+Result<std::vector<std::string>> compile(const config::Config& config) {
+  models::Models models;
+  models.are_open = false;
+  SIGNALBOX_TRY_VOID(models::open_servers(config, models));
+  SIGNALBOX_TRY(const auto router, routing::Router::create(config, std::move(models)));
   SIGNALBOX_TRY(const auto guards, replies::ReplyGuards::create(router->config(), {}));
-  return {};
+  return router->notices();
+}
+
+// Such as "3 decisions", or "3 decisions in 2 recipes (alpha, beta)".
+std::string decisions_of(const config::Config& config) {
+  size_t decisions = config.routing.decisions.size();
+  std::vector<std::string_view> names;
+  for (const config::Recipe& recipe : config.recipes) {
+    decisions += recipe.routing.decisions.size();
+    names.push_back(recipe.name);
+  }
+  std::string out = counted(decisions, "decision");
+  if (names.empty()) return out;
+  return fmt::format("{} in {}{} ({})", out,
+                     config.routing.decisions.empty() ? "" : "the routing at the top and ",
+                     counted(names.size(), "recipe"), fmt::join(names, ", "));
 }
 
 int check(const std::string& path, bool strict) {
@@ -34,16 +55,18 @@ int check(const std::string& path, bool strict) {
     for (std::string& notice : models::missing_model_notices(*inspection.config))
       notices.push_back(std::move(notice));
   }
+  const auto compiled =
+      inspection.config ? compile(*inspection.config) : Result<std::vector<std::string>>();
+  if (compiled) notices.insert(notices.end(), compiled->begin(), compiled->end());
   for (const std::string& notice : notices) std::printf("%s\n", notice.c_str());
   if (!inspection.config) {
     std::fprintf(stderr, "%s\n", inspection.config.error().message.c_str());
     return kExitFailure;
   }
-  if (const auto done = compile(*inspection.config); !done) return report(done.error());
+  if (!compiled) return report(compiled.error());
   const std::string found = fmt::format(
       "{}: ok: {}, {}, {}\n", path, counted(inspection.config->providers.models.size(), "model"),
-      counted(inspection.config->routing.decisions.size(), "decision"),
-      counted(notices.size(), "notice"));
+      decisions_of(*inspection.config), counted(notices.size(), "notice"));
   std::fputs(found.c_str(), stderr);
   return kExitOk;
 }
