@@ -342,11 +342,13 @@ constexpr Section kLooperFile{kLooperFileKeys};
 constexpr Key kLooperStateKeys[] = {
     string(FIELD(Looper::FlowState, store_backend),
            "Store of the states: `memory` (default); `file`, which keeps them over a restart; or "
-           "`redis`, where routers share them."),
+           "`redis` or `valkey`, where routers share them.")
+        .then<read_valkey_as_redis>(),
     integer(FIELD(Looper::FlowState, ttl_seconds), 1, 1'000'000'000,
             "Time that a client has for its tools, in seconds. Default: 1800."),
     object(FIELD(Looper::FlowState, file), kLooperFile, "Settings of `file`."),
-    object(FIELD(Looper::FlowState, redis), kRedis, "The server, for `redis`."),
+    object(FIELD(Looper::FlowState, redis), kRedis, "The server, for `redis` or `valkey`.")
+        .also("valkey"),
 };
 
 void check_flow_state(Reader& reader, const yaml::Node& node, Looper::FlowState& state) {

@@ -89,6 +89,8 @@ struct StoreKeys {
   const std::string& backend;
   std::string_view records;
 };
+/// Valkey has Redis's protocol, so the names `valkey` and `redis` stand for one store.
+void read_valkey_as_redis(Reader& reader, const yaml::Node& node, std::string& backend);
 /// Checks the servers of a store. `postgres` is null if the store cannot be in PostgreSQL.
 void check_store(Reader& reader, const yaml::Node& node, const StoreKeys& store, const Redis& redis,
                  const Postgres* postgres = nullptr);
