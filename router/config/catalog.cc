@@ -149,6 +149,18 @@ constexpr Section kEmbeddings{kEmbeddingsKeys};
 
 constexpr std::string_view kNoSignal = "no signal here uses it";
 
+constexpr Key kDecisionModelKeys[] = {
+    text(FIELD_AS("deployment", SystemModels, decision_deployment),
+         "One of `global.model_catalog.deployments`, with `provider: http`."),
+};
+constexpr Section kDecisionModel{kDecisionModelKeys};
+
+// A text is the name of a model that the Semantic Router runs itself.
+void read_decision_model(Reader& reader, const yaml::Node& node, SystemModels& models) {
+  if (node.kind == yaml::Kind::kMapping) return read_section(reader, node, kDecisionModel, &models);
+  reader.does_without(node.line, "has no effect: expected a deployment, whose server answers");
+}
+
 constexpr Key kSystemModelsKeys[] = {
     string(FIELD(SystemModels, prompt_guard), "Directory of the model that finds jailbreaks."),
     string(FIELD(SystemModels, domain_classifier), "Directory of the model that finds the domain."),
@@ -166,7 +178,10 @@ constexpr Key kSystemModelsKeys[] = {
            "Default: none."),
     string(FIELD(SystemModels, safety), "Directory of the model of `safety` signals."),
     unread("hazard", "Model of kinds of hazards.", kNoSignal),
-    unread("decision_model", "Model that answers questions.", kNoSignal),
+    object(same<SystemModels>("decision_model"), kDecisionModel,
+           "Answers the questions of signals `decision` that name no deployment.")
+        .or_text()
+        .read_by<read_decision_model>(),
 };
 constexpr Section kSystemModels{kSystemModelsKeys};
 

@@ -130,6 +130,8 @@ void check_recipes(Reader& reader, const yaml::Node& node, const Config& config)
 
 // signals.cc
 extern const Section kSignals;
+/// Checks the label of a condition against the classes or options of its signal.
+void check_label(Reader& reader, const yaml::Node& node, const Rule& rule);
 
 // request_signals.cc
 extern const Section kContext;
@@ -144,6 +146,9 @@ extern const Section kAgenticFacts;
 extern const Section kPredicate;
 extern const Section kRoleBinding;
 extern const Section kStructure;
+extern const Section kSession;
+extern const Section kRandom;
+extern const Section kQuestion;
 template <class S>
 constexpr Key signal_name() {
   return text(FIELD(S, name), "Name for conditions.").required();

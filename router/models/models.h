@@ -56,7 +56,7 @@ std::vector<std::string> find_condition_labels(const config::Routing& routing,
 std::string classifier_directory(const config::Config& config, std::string_view type);
 
 /// Returns whether a signal, an algorithm or a cache of the routing compares meanings.
-bool needs_embedder(const config::Routing& routing);
+bool needs_embedder(const config::Config& config, const config::Routing& routing);
 
 /// Returns whether a decision of the routing, or the global configuration, selects tools by
 /// similarity.
