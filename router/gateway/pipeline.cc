@@ -227,7 +227,8 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
   CacheLookup cache(context_, caches ? plan.response_cache : nullptr, plan, scope.exchange.request,
                     server->target);
   ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
-  const bool answered = co_await answer_from_cache(journey, inputs);
+  bool answered = false;
+  if (cache.active()) answered = co_await answer_from_cache(journey, inputs);
   if (answered) co_return std::nullopt;
   if (journey.shadows.begin(plan, *server)) inputs.shadows = &journey.shadows;
   inputs.turn = copy_for_memory(plan, *server);
@@ -276,7 +277,8 @@ http::Task<std::optional<routing::Plan>> Pipeline::call_several(Journey& journey
       context_.guards.watched_reply(plan, journey.request.chat);
   CacheLookup cache(context_, plan.response_cache, plan, scope.exchange.request, server->target);
   ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
-  const bool answered = co_await answer_from_cache(journey, inputs);
+  bool answered = false;
+  if (cache.active()) answered = co_await answer_from_cache(journey, inputs);
   if (answered) co_return std::nullopt;
   if (plan.painter == nullptr) forget(scope);
   inputs.turn = copy_for_memory(plan, *server);
@@ -352,7 +354,6 @@ http::Task<> Pipeline::relay_composed(const ReplyFilterInputs& inputs, LoopAnswe
 http::Task<bool> Pipeline::answer_from_cache(Journey& journey,
                                              const ReplyFilterInputs& inputs) const {
   CacheLookup& cache = inputs.cache;
-  if (!cache.active()) co_return false;
   const RequestScope& scope = inputs.scope;
   const auto began = std::chrono::steady_clock::now();
   ReplyOrError cached =
