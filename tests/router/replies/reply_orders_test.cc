@@ -41,11 +41,16 @@ std::string long_part(int choice, int part) {
   return whole.substr(ends[part], ends[part + 1] - ends[part]);
 }
 
+using Api = std::optional<request::Api>;
+constexpr Api kChunks = std::nullopt, kMessages = request::Api::kMessages,
+              kResponses = request::Api::kResponses;
+
 /// The reply that upstream sends, piece by piece. An attack has the word "bad", a false claim
 /// "wrong".
 struct Script {
   std::string_view name;
   std::vector<std::string> pieces;
+  Api api = kChunks;
 };
 
 /// The events that a client has read.
@@ -56,6 +61,12 @@ struct Read {
   bool is_marked_unchecked = false;
   std::set<int64_t> marked_stops;  // regular ends with such a mark before them
   std::string fault;
+  // Of a message.
+  std::optional<int64_t> open;  // the number of the open block
+  int64_t blocks = 0;
+  // Of a response.
+  int64_t number = -1;
+  std::map<int64_t, std::string> parts, items;  // texts, and JSON of the items that have ended
 };
 
 bool is_attack_unchecked(const json::Value& guard) {
@@ -83,8 +94,83 @@ void read_chunk(const json::Value& chunk, Read& into) {
   }
 }
 
+std::string member_of(const json::Value& object, std::string_view key) {
+  const auto value = object.find(key);
+  return value && value->is_string() ? std::string(value->text()) : "";
+}
+
+void expect(bool holds, std::string_view fault, Read& into) {
+  if (!holds) into.fault = fault;
+}
+
+bool is_warning(std::string_view text) {
+  return text.starts_with("\n\n[");
+}
+
+void read_message_event(const json::Value& event, Read& into) {
+  const std::string type = member_of(event, "type");
+  const auto index = event.find("index");
+  const int64_t block = index ? index->integer().value_or(-1) : -1;
+  const bool is_over = into.stops.contains(0) || into.cuts.contains(0);
+  if (type == "content_block_start") {
+    expect(!into.open && !is_over && block == into.blocks, "a block begins at the wrong place",
+           into);
+    into.open = into.blocks++;
+  } else if (type == "content_block_delta") {
+    expect(into.open == block && !is_over, "a delta is outside of its block", into);
+    const std::string text = member_of(*event.find("delta"), "text");
+    if (!is_warning(text)) into.texts[0] += text;
+  } else if (type == "content_block_stop") {
+    expect(into.open == block, "a block ends that is not open", into);
+    into.open.reset();
+  } else if (type == "message_delta") {
+    expect(!into.open && !is_over, "the message ends at the wrong place", into);
+    const bool is_cut = member_of(*event.find("delta"), "stop_reason") == "refusal";
+    (is_cut ? into.cuts : into.stops).insert(0);
+  } else if (type == "message_stop") {
+    ++into.dones;
+  }
+}
+
+void read_response_end(const json::Value& response, Read& into) {
+  int64_t number = 0;
+  for (const json::Value item : response.find("output")->items()) {
+    expect(into.items[number] == item.raw(), "the response repeats another item", into);
+    ++number;
+  }
+  expect(number == static_cast<int64_t>(into.items.size()), "the response lacks an item", into);
+  (member_of(response, "status") == "completed" ? into.stops : into.cuts).insert(0);
+  ++into.dones;
+}
+
+void read_response_event(const json::Value& event, Read& into) {
+  const std::string type = member_of(event, "type");
+  const int64_t number = event.find("sequence_number")->integer().value_or(-1);
+  expect(number == into.number + 1, "a number is missing or comes twice", into);
+  into.number = number;
+  const auto index = event.find("output_index");
+  const int64_t item = index ? index->integer().value_or(-1) : -1;
+  if (type == "response.output_text.delta") {
+    const std::string text = member_of(event, "delta");
+    if (!is_warning(text)) into.texts[0] += text;
+    into.parts[item] += text;
+  } else if (type == "response.output_text.done") {
+    expect(into.parts[item] == member_of(event, "text"), "a text ends as another", into);
+  } else if (type == "response.output_item.done") {
+    expect(!into.items.contains(item), "an item ends twice", into);
+    into.items[item] = event.find("item")->raw();
+  } else if (type == "response.completed" || type == "response.incomplete") {
+    read_response_end(*event.find("response"), into);
+  }
+}
+
+void read_event(const json::Value& root, Api api, Read& into) {
+  if (!api) return read_chunk(root, into);
+  api == kMessages ? read_message_event(root, into) : read_response_event(root, into);
+}
+
 /// `unfinished`: the event that upstream has begun and not ended. It need not be JSON.
-Read read_all(std::string_view stream, std::string_view unfinished = "") {
+Read read_all(std::string_view stream, Api api, std::string_view unfinished = "") {
   Read out;
   while (!stream.empty()) {
     const size_t end = stream.find("\n\n");
@@ -93,7 +179,7 @@ Read read_all(std::string_view stream, std::string_view unfinished = "") {
     const std::string_view event = stream.substr(0, end);
     stream.remove_prefix(end + 2);
     if (event == unfinished) continue;
-    const std::string_view data = event.substr(6);
+    const std::string_view data = event.substr(event.find("data: ") + 6);
     if (data == "[DONE]") {
       ++out.dones;
       continue;
@@ -103,7 +189,7 @@ Read read_all(std::string_view stream, std::string_view unfinished = "") {
       out.fault = "an event is not JSON";
       break;
     }
-    read_chunk(document->root(), out);
+    read_event(document->root(), api, out);
   }
   return out;
 }
@@ -111,7 +197,7 @@ Read read_all(std::string_view stream, std::string_view unfinished = "") {
 class Driver {
  public:
   Driver(const ReplyRules& rules, const Script& script)
-      : rules_(rules), script_(&script), stream_(rules, kEventBytesMax) {}
+      : rules_(rules), script_(&script), stream_(rules, script.api, bytes_max(script.api)) {}
 
   std::vector<Event<Driver>> events() const {
     std::vector<Event<Driver>> out;
@@ -171,7 +257,8 @@ class Driver {
   std::string fault() const {
     const std::string said = said_bytes();
     const size_t end = said.rfind("\n\n");
-    const Read read = read_all(sent_, said.substr(end == std::string::npos ? 0 : end + 2));
+    const Read read =
+        read_all(sent_, script_->api, said.substr(end == std::string::npos ? 0 : end + 2));
     if (!read.fault.empty()) return read.fault;
     if (stream_.is_busy() && !is_over() && (!running_ || is_late()))
       return "text waits, and no check runs";
@@ -186,13 +273,15 @@ class Driver {
       if (!rules_.jailbreak) continue;
       const bool is_judged = judged_of(choice) == said_.at(choice);
       if (!is_judged && rules_.fails_closed) return "a choice that is not judged ends regularly";
-      if (!is_judged && !read.marked_stops.contains(choice))
+      if (!is_judged && has_marks() && !read.marked_stops.contains(choice))
         return "an unjudged end has no mark before it";
     }
     return is_over() ? fault_at_end(read, outcome) : "";
   }
 
  private:
+  static size_t bytes_max(Api api) { return api == kResponses ? 4096 : kEventBytesMax; }
+  bool has_marks() const { return !script_->api; }
   bool is_over() const {
     return left_ || broken_ || stream_.ended() || (upstream_over_ && !stream_.is_busy());
   }
@@ -223,14 +312,14 @@ class Driver {
     }
     if (rules_.jailbreak && outcome.jailbreak == ReplyState::kClean && !is_all_judged)
       return "an unjudged reply counts as clean";
-    if (rules_.jailbreak && upstream_over_ && !is_all_judged && !outcome.ended &&
+    if (rules_.jailbreak && upstream_over_ && !is_all_judged && !outcome.ended && has_marks() &&
         !read.is_marked_unchecked)
       return "an unjudged reply has no mark";
     if (rules_.grounding && outcome.grounding == ReplyState::kClean && !is_all_judged)
       return "an unjudged reply counts as checked";
     if (is_cut) return "";
     if (outcome.ended) return read.dones == 1 ? "" : "a reply that the router ends has no [DONE]";
-    const Read whole = read_all(said_bytes());
+    const Read whole = read_all(said_bytes(), script_->api);
     if (whole.dones != read.dones || whole.stops != read.stops) return "an end of upstream is lost";
     return "";
   }
@@ -238,7 +327,7 @@ class Driver {
   // These follow gateway/guarded_reply.
   void arrive() {
     const std::string& piece = script_->pieces[next_++];
-    said_ = read_all(said_bytes()).texts;
+    said_ = read_all(said_bytes(), script_->api).texts;
     stream_.push(piece, sent_);
     start_check();
     pause_set_ = stream_.pauses();
@@ -323,6 +412,126 @@ class Driver {
   bool has_found_attack_ = false;
 };
 
+std::string message_event(std::string_view type, std::string_view members) {
+  return fmt::format("event: {}\ndata: {{\"type\":\"{}\"{}}}\n\n", type, type, members);
+}
+const std::string kMessageBegin =
+    message_event("message_start", R"(,"message":{"content":[],"usage":{"output_tokens":1}})");
+std::string block(int64_t index, std::string_view type) {
+  return message_event(
+      "content_block_start",
+      fmt::format(R"(,"index":{},"content_block":{{"type":"{}","text":""}})", index, type));
+}
+std::string block_text(int64_t index, std::string_view text) {
+  return message_event(
+      "content_block_delta",
+      fmt::format(R"(,"index":{},"delta":{{"type":"text_delta","text":"{}"}})", index, text));
+}
+std::string block_end(int64_t index) {
+  return message_event("content_block_stop", fmt::format(R"(,"index":{})", index));
+}
+const std::string kMessageEnd = message_event(
+    "message_delta", R"(,"delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9})");
+const std::string kMessageLast = message_event("message_stop", "");
+
+/// Numbers the events of a response.
+class ResponseScript {
+ public:
+  std::string event(std::string_view type, std::string_view members) {
+    return fmt::format(
+        "event: response.{}\ndata: {{\"type\":\"response.{}\",\"sequence_number\":{},{}}}\n\n",
+        type, type, number_++, members);
+  }
+  std::string begin() { return event("created", response("in_progress", "")); }
+  std::string item(int64_t index) {
+    return event("output_item.added", fmt::format(R"("output_index":{},"item":{})", index,
+                                                  json_of("in_progress", index, "")));
+  }
+  std::string text(int64_t index, std::string_view text) {
+    return event("output_text.delta", fmt::format(R"({},"delta":"{}")", at(index), text));
+  }
+  std::string done(int64_t index, std::string_view text) {
+    const std::string part =
+        fmt::format(R"({{"type":"output_text","text":"{}","annotations":[]}})", text);
+    const std::string item = json_of("completed", index, part);
+    output_ += (output_.empty() ? "" : ",") + item;
+    std::string out = event("output_text.done", fmt::format(R"({},"text":"{}")", at(index), text));
+    out += event("content_part.done", fmt::format(R"({},"part":{})", at(index), part));
+    return out +
+           event("output_item.done", fmt::format(R"("output_index":{},"item":{})", index, item));
+  }
+  std::string end() { return event("completed", response("completed", output_)); }
+
+ private:
+  static std::string at(int64_t index) {
+    return fmt::format(R"("output_index":{},"content_index":0)", index);
+  }
+  static std::string json_of(std::string_view status, int64_t index, std::string_view part) {
+    return fmt::format(R"({{"id":"msg_{}","type":"message","status":"{}","content":[{}]}})", index,
+                       status, part);
+  }
+  static std::string response(std::string_view status, std::string_view output) {
+    return fmt::format(R"("response":{{"id":"r","status":"{}","output":[{}]}})", status, output);
+  }
+  int64_t number_ = 0;
+  std::string output_;
+};
+
+std::vector<Script> message_scripts() {
+  return {
+      {"message: sentences",
+       {kMessageBegin + block(0, "text"), block_text(0, "One is fine. "),
+        block_text(0, "Two is bad. So it"), block_text(0, " is wrong."), block_end(0), kMessageEnd,
+        kMessageLast},
+       kMessages},
+      {"message: blocks",
+       {kMessageBegin + block(0, "text"), block_text(0, "This is wrong. And"),
+        block_end(0) + block(1, "tool_use"), block_end(1),
+        block(2, "text") + block_text(2, " that is bad."), block_end(2) + kMessageEnd,
+        kMessageLast},
+       kMessages},
+      {"message: everything at once",
+       {kMessageBegin + block(0, "text") + block_text(0, "Bad is bad. Wrong is wrong. End") +
+        block_end(0) + kMessageEnd + kMessageLast},
+       kMessages},
+      {"message: a long event",
+       {kMessageBegin + block(0, "text"), block_text(0, "This is bad. So."),
+        block_text(0, " Or bad" + std::string(kEventBytesMax, 'x')).substr(0, kEventBytesMax + 4),
+        block_text(0, " Or bad" + std::string(kEventBytesMax, 'x')).substr(kEventBytesMax + 4),
+        block_end(0) + kMessageEnd, kMessageLast},
+       kMessages},
+      {"message: no regular end",
+       {kMessageBegin + block(0, "text"), block_text(0, "One. Two"),
+        block_text(0, " is bad. Three.")},
+       kMessages},
+  };
+}
+
+// The parts of a list are made in its order.
+std::string joined(std::initializer_list<std::string> events) {
+  std::string out;
+  for (const std::string& event : events) out += event;
+  return out;
+}
+
+std::vector<Script> response_scripts() {
+  ResponseScript a, b, c;
+  return {
+      {"response: sentences",
+       {joined({a.begin(), a.item(0)}), a.text(0, "One is fine. "), a.text(0, "Two is bad. So it"),
+        a.text(0, " is wrong."), a.done(0, "One is fine. Two is bad. So it is wrong."), a.end()},
+       kResponses},
+      {"response: items",
+       {joined({b.begin(), b.item(0), b.text(0, "This is wrong. And")}),
+        b.done(0, "This is wrong. And"), joined({b.item(1), b.text(1, " that is bad.")}),
+        b.done(1, " that is bad."), b.end()},
+       kResponses},
+      {"response: no regular end",
+       {joined({c.begin(), c.item(0)}), c.text(0, "One. Two"), c.text(0, " is bad. Three.")},
+       kResponses},
+  };
+}
+
 const std::vector<Script>& scripts() {
   static const std::vector<Script> kOut{
       {"sentences",
@@ -350,7 +559,10 @@ const std::vector<Script>& scripts() {
 
 size_t explore(std::string_view name, const ReplyRules& rules) {
   size_t out = 0;
-  for (const Script& script : scripts()) {
+  std::vector<Script> all = scripts();
+  for (Script& script : message_scripts()) all.push_back(std::move(script));
+  for (Script& script : response_scripts()) all.push_back(std::move(script));
+  for (const Script& script : all) {
     out += signalbox::test::explore_all(fmt::format("{}, {}", name, script.name),
                                         Driver(rules, script));
   }
