@@ -178,9 +178,7 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
   // --- look up, send, relay: for one model after the other until one answers ---
   Journey journey{scope, *request, std::move(evaluation), std::move(requester), shadows};
   for (;;) {
-    auto answered =
-        plan->loop != nullptr ? call_several(journey, *plan) : try_model(journey, *plan);
-    std::optional<routing::Plan> next = co_await std::move(answered);
+    std::optional<routing::Plan> next = co_await answer_by_plan(journey, *plan);
     if (!next) break;
     plan = *std::move(next);
   }
@@ -212,6 +210,13 @@ http::Task<bool> Pipeline::refuse_over_limit(RequestScope& scope,
   const http::Headers headers = undecided_headers(scope);
   co_await send_limited(scope, *limited, headers);
   co_return true;
+}
+
+// Returns the plan to follow instead if nothing is answered. Not a coroutine, because it waits for
+// nothing itself.
+http::Task<std::optional<routing::Plan>> Pipeline::answer_by_plan(Journey& journey,
+                                                                  const routing::Plan& plan) const {
+  return plan.loop != nullptr ? call_several(journey, plan) : try_model(journey, plan);
 }
 
 // Adds to `headers` what the servers do not get.

@@ -53,9 +53,8 @@ Result<routing::Plan> plan_request(RequestScope& scope, const ParsedRequest& req
   scope.record.understood(evaluation, understanding.degraded, understanding.why);
   if (scope.context.learning != nullptr) scope.learning = find_situation(scope, request);
   Result<routing::Plan> plan = evaluation.plan(runtime_conditions(scope));
-  if (!plan) return plan;
   // Do not refuse by policy a request that was never evaluated.
-  if (understanding.degraded == observe::Degraded::kOverloaded &&
+  if (plan && understanding.degraded == observe::Degraded::kOverloaded &&
       plan->path != routing::Plan::Path::kUpstream)
     plan = fail(Code::kOverloaded, "too many requests are waiting to be understood");
   if (!plan) return plan;
