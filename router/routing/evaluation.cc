@@ -440,14 +440,20 @@ struct Evaluation::State {
     if (chooses() && outcome.unresolved != decision::kNoDecision) return unresolved(outcome);
     if (masking.unresolved != decision::kNoDecision) return unresolved(masking);
     if (auto unfinished = unfinished_guard()) return tl::unexpected<Error>(*std::move(unfinished));
+    return make_plan(conditions);
+  }
+
+  // Its only result is `plan`, so a plan, which is large, is not moved.
+  Result<Plan> make_plan(const RuntimeConditions& conditions) const {
     std::vector<Plan::Matched> signals;
     if (!is_bypassed()) signals = matched();
     Result<Plan> plan =
         program.planner().plan({target(), outcome.confidence, values, matched_conditions(), inputs,
                                 results_for_plan(), conditions, program.recipe(), signals});
-    if (!plan || is_bypassed()) return plan;
-    plan->recipe = program.recipe();
-    plan->matched = std::move(signals);
+    if (plan && !is_bypassed()) {
+      plan->recipe = program.recipe();
+      plan->matched = std::move(signals);
+    }
     return plan;
   }
 };
