@@ -167,6 +167,14 @@ Result<void> read_options(const Field& file, Settings& out) {
   SIGNALBOX_TRY(out.adds_bos, optional_flag(file, "add_bos_token"));
   SIGNALBOX_TRY(out.adds_eos, optional_flag(file, "add_eos_token"));
   SIGNALBOX_TRY(out.splits_special_tokens, flag_or(file, "split_special_tokens", false));
+  SIGNALBOX_TRY(const auto inputs, file.optional_member("model_input_names"));
+  if (!inputs) return {};
+  SIGNALBOX_TRY(const auto names, inputs->elements());
+  out.has_types = false;
+  for (const Field& field : names) {
+    SIGNALBOX_TRY(const std::string_view name, field.string());
+    if (name == "token_type_ids") out.has_types = true;
+  }
   return {};
 }
 
@@ -303,6 +311,7 @@ void apply_class_defaults(Settings& settings) {
   const std::string& name = settings.own_class.empty() ? settings.model_class : settings.own_class;
   const TokenizerClass one = class_named(name);
   name_tokens_of_class(name, one, settings);
+  settings.has_types = settings.has_types.value_or(one.has_types);
   settings.keeps_normalizer = one.kind == ClassKind::kPlain;
   settings.replaces_marks = one.kind == ClassKind::kMarking || name == "TokenizersBackend";
   if (one.kind == ClassKind::kMarking) settings.begins_by_default = one.name;
