@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -13,6 +14,7 @@ namespace signalbox::json {
 namespace {
 
 constexpr size_t kLong = 64 << 10, kRoomShare = 16;
+constexpr size_t kUsualBytes = 480, kUsualLevels = 8;  // of one allocation each
 
 template <class T>
 void append_number(std::string& out, T value) {
@@ -29,15 +31,34 @@ constexpr auto kIsPlain = [] {
   return out;
 }();
 
+/// Returns the number of plain bytes that the text begins with.
+size_t plain_bytes(std::string_view text) {
+  constexpr uint64_t kOnes = ~uint64_t{0} / 255, kHigh = kOnes * 128;
+  const auto has_zero = [](uint64_t v) { return (v - kOnes) & ~v & kHigh; };
+  size_t at = 0;
+  for (; at + 8 <= text.size(); at += 8) {
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data() + at, 8);
+    // Carries and borrows between the bytes make false hits only beside true ones.
+    const uint64_t below_space_or_above_tilde =
+        ((bytes - kOnes * 0x20) | bytes | (bytes + kOnes)) & kHigh;
+    if (has_zero(bytes ^ (kOnes * '"')) != 0 || has_zero(bytes ^ (kOnes * '\\')) != 0 ||
+        below_space_or_above_tilde != 0)
+      break;
+  }
+  while (at < text.size() && kIsPlain[static_cast<unsigned char>(text[at])]) ++at;
+  return at;
+}
+
 }  // namespace
 
 void append_string(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out.push_back('"');
   for (size_t i = 0; i < text.size();) {
-    const size_t begin = i;
-    while (i < text.size() && kIsPlain[static_cast<unsigned char>(text[i])]) ++i;
-    out.append(text, begin, i - begin);
+    const size_t plain = plain_bytes(text.substr(i));
+    out.append(text, i, plain);
+    i += plain;
     if (i == text.size()) break;
     const auto byte = static_cast<unsigned char>(text[i]);
     if (byte >= 0x80) {
@@ -91,6 +112,8 @@ std::string quote_briefly(std::string_view text) {
 void Writer::before_value() {
   if (levels_.empty()) {
     SIGNALBOX_CHECK(out_.empty());
+    out_.reserve(kUsualBytes);
+    levels_.reserve(kUsualLevels);
     return;
   }
   Level& level = levels_.back();

@@ -58,6 +58,8 @@ class Access {
   /// keys need the local token, unless `auth.token_for_changes` is false; it is then read or made
   /// beside `configuration`.
   Access(const config::ManagementApi& management, const std::filesystem::path& configuration);
+  /// With a local token that was opened before, or none.
+  Access(const config::ManagementApi& management, LocalToken local);
 
   /// kUnknown: no token or an unknown one. kForbidden: the token's role lacks the permission.
   /// kExposed: no tokens are required, other machines can connect, and the permission is for a

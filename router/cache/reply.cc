@@ -329,16 +329,32 @@ Result<void> EventAssembler::function(const json::Value& function, Call& into) {
       return unknown_member("function", member.key);
     // Some servers repeat the name with each piece.
     if (member.key == "name" && !into.name.empty()) continue;
+    if (member.key == "arguments" && member.value.is_object()) {
+      SIGNALBOX_TRY_VOID(append_text(into.arguments, member.value.raw()));
+      continue;
+    }
     SIGNALBOX_TRY_VOID(append(member.key == "name" ? into.name : into.arguments, member.value));
   }
   return {};
 }
 
 Result<void> EventAssembler::append(std::string& to, const json::Value& text) {
-  if (!text.is_string()) return fail(Code::kInvalid, "a text that is not a string");
-  bytes_ += text.text().size();
+  if (!text.is_array()) {
+    if (!text.is_string()) return fail(Code::kInvalid, "a text that is not a string");
+    return append_text(to, text.text());
+  }
+  for (const json::Value& part : text.items()) {
+    const bool is_text = text_at(part, "type") == "text" && part.find("text");
+    if (!part.is_string() && !is_text) return fail(Code::kInvalid, "a part that is not a text");
+    SIGNALBOX_TRY_VOID(append_text(to, part.is_string() ? part.text() : text_at(part, "text")));
+  }
+  return {};
+}
+
+Result<void> EventAssembler::append_text(std::string& to, std::string_view text) {
+  bytes_ += text.size();
   if (bytes_ > bytes_max_) return fail(Code::kTooLarge, "more than {} bytes", bytes_max_);
-  to += text.text();
+  to += text;
   return {};
 }
 

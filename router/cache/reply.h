@@ -52,6 +52,7 @@ class EventAssembler {
   Result<void> call(const json::Value& call, Call& into);
   Result<void> function(const json::Value& function, Call& into);
   Result<void> append(std::string& to, const json::Value& text);
+  Result<void> append_text(std::string& to, std::string_view text);
 
   const uint64_t bytes_max_;
   uint64_t bytes_ = 0;

@@ -105,7 +105,7 @@ struct PiiPolicy {
 };
 
 struct Model {
-  enum class ApiFormat { kOpenAi, kAnthropic };
+  enum class ApiFormat { kOpenAi, kAnthropic, kSystemOne };
   std::string name;
   std::string catalog;                   // name in the Semantic Router's catalogue; "": none
   std::string provider_model_id;         // name at the server; default: name

@@ -91,7 +91,7 @@ http::Task<> keep_turn(const RequestScope& scope, const routing::Plan& plan,
   const bool stores = copy != nullptr && copy->is_whole && !copy->is_cut &&
                       !scope.record.has_failed() && !scope.record.is_doubtful();
   const plugins::FoundMemories& found = plan.memories;
-  if (scope.context.memories == nullptr || (!stores && found.ids.empty())) co_return;
+  if (!stores && found.ids.empty()) co_return;
   std::function<void()> work = [&] {
     if (!found.ids.empty())
       scope.context.memories->use(found.user, found.ids, memories::TimePoint::clock::now());
@@ -158,7 +158,7 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
   }
 
   // --- plan ---
-  Result<routing::Plan> plan = fail(Code::kInternal, "the request was not planned");
+  Result<routing::Plan> plan = tl::unexpected(Error{});  // until it is made
   std::function<void()> make_plan = [&] {
     plan = plan_request(scope, *request, evaluation, *understanding);
   };
@@ -177,14 +177,16 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
 
   // --- look up, send, relay: for one model after the other until one answers ---
   Journey journey{scope, *request, std::move(evaluation), std::move(requester), shadows};
-  for (std::optional<routing::Plan> next = *std::move(plan); next;) {
-    const routing::Plan current = *std::move(next);
-    next = co_await answer_by_plan(journey, current);
-    if (next) continue;
-    charge(scope, journey.requester);
-    record.ended();
-    if (journey.evaluation) co_await shadows.plan(scope, *request, *journey.evaluation, current);
+  for (;;) {
+    auto answered =
+        plan->loop != nullptr ? call_several(journey, *plan) : try_model(journey, *plan);
+    std::optional<routing::Plan> next = co_await std::move(answered);
+    if (!next) break;
+    plan = *std::move(next);
   }
+  charge(scope, journey.requester);
+  record.ended();
+  if (journey.evaluation) co_await shadows.plan(scope, *request, *journey.evaluation, *plan);
 }
 
 // This and the next return true if they have answered the client. They need no body.
@@ -212,17 +214,6 @@ http::Task<bool> Pipeline::refuse_over_limit(RequestScope& scope,
   co_return true;
 }
 
-// Returns the plan to follow instead if nothing is answered.
-http::Task<std::optional<routing::Plan>> Pipeline::answer_by_plan(Journey& journey,
-                                                                  const routing::Plan& plan) const {
-  if (plan.loop != nullptr) {
-    co_await call_several(journey, plan);
-    co_return std::nullopt;
-  }
-  std::optional<routing::Plan> next = co_await try_model(journey, plan);
-  co_return next;
-}
-
 // Adds to `headers` what the servers do not get.
 http::Task<Result<ServerRequest>> Pipeline::request_for_server(Journey& journey,
                                                                const routing::Plan& plan,
@@ -231,7 +222,7 @@ http::Task<Result<ServerRequest>> Pipeline::request_for_server(Journey& journey,
   const size_t held = journey.request.memory_bytes() + plan.body.size();
   const Result<void> room = co_await reserve(scope, held + translating_bytes(scope, plan));
   if (!room) co_return tl::unexpected<Error>(room.error());
-  Result<ServerRequest> server = fail(Code::kInternal, "the request was not translated");
+  Result<ServerRequest> server = tl::unexpected(Error{});  // until it is translated
   std::function<void()> translate = [&] {
     server = plan.loop != nullptr ? make_loop_request(scope, journey.request, plan)
                                   : make_server_request(scope, journey.request, plan);
@@ -302,25 +293,27 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
   const std::vector<ReplyFilter> filters = server_reply_filters(inputs, started);
   co_await relay_filtered(inputs, filters, std::move(outcome.answer));
   end_turn(scope);
-  co_await keep_turn(scope, plan, inputs.turn);
+  if (context_.memories != nullptr) co_await keep_turn(scope, plan, inputs.turn);
   co_return std::nullopt;
 }
 
-// For a decision whose algorithm calls several models.
-http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan) const {
+// For a decision whose algorithm calls several models. It tries others itself, so there is no plan
+// to follow instead.
+http::Task<std::optional<routing::Plan>> Pipeline::call_several(Journey& journey,
+                                                                const routing::Plan& plan) const {
   const RequestScope& scope = journey.scope;
   http::Headers headers = decision_headers(scope, plan);
   const Result<ServerRequest> server = co_await request_for_server(journey, plan, headers);
   if (!server) {
     co_await send_error(scope, server.error(), headers);
-    co_return;
+    co_return std::nullopt;
   }
   const std::optional<replies::WatchedReply> watched =
       context_.guards.watched_reply(plan, journey.request.chat);
   CacheLookup cache(context_, plan.response_cache, plan, scope.exchange.request, server->target);
   ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
   const bool answered = co_await answer_from_cache(journey, inputs);
-  if (answered) co_return;
+  if (answered) co_return std::nullopt;
   if (plan.painter == nullptr) forget(scope);
   inputs.turn = copy_for_memory(plan, *server);
   const http::Headers decided = headers;
@@ -340,12 +333,12 @@ http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan)
   loop.add_headers(answer ? answer->model : nullptr, headers);
   if (!answer) {
     co_await send_failure(inputs, answer.error());
-    co_return;
+    co_return std::nullopt;
   }
   if (answer->is_waiting) cache.keep_nothing();
   if (answer->stream == nullptr) {
     co_await relay_composed(inputs, *std::move(answer));
-    co_return;
+    co_return std::nullopt;
   }
   const std::chrono::milliseconds keep_alive = scope.config().looper.stream.keep_alive;
   const ReplyFilterInputs live{scope, journey.request, *answer->plan, *answer->server, watched,
@@ -353,7 +346,8 @@ http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan)
   std::vector<ReplyFilter> filters = server_reply_filters(live, answer->started);
   add_extension(live, answer->extension, filters);
   co_await relay_filtered(live, filters, std::move(answer->stream), keep_alive);
-  co_await keep_turn(scope, plan, inputs.turn);
+  if (context_.memories != nullptr) co_await keep_turn(scope, plan, inputs.turn);
+  co_return std::nullopt;
 }
 
 // For an answer that is here whole.

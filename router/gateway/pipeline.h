@@ -50,11 +50,10 @@ class Pipeline {
   static http::Task<bool> refuse_unread(RequestScope& scope, const limits::Requester& requester);
   static http::Task<bool> refuse_over_limit(RequestScope& scope,
                                             const limits::Requester& requester);
-  http::Task<std::optional<routing::Plan>> answer_by_plan(Journey& journey,
-                                                          const routing::Plan& plan) const;
   http::Task<std::optional<routing::Plan>> try_model(Journey& journey,
                                                      const routing::Plan& plan) const;
-  http::Task<> call_several(Journey& journey, const routing::Plan& plan) const;
+  http::Task<std::optional<routing::Plan>> call_several(Journey& journey,
+                                                        const routing::Plan& plan) const;
   http::Task<> relay_composed(const ReplyFilterInputs& inputs, LoopAnswer answer) const;
   http::Task<Result<ServerRequest>> request_for_server(Journey& journey, const routing::Plan& plan,
                                                        http::Headers& headers) const;

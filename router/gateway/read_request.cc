@@ -128,7 +128,7 @@ class Reader {
   size_t reading_ = 0;  // the most that reading takes, stored state aside
   Room room_{request_.memory};
   std::optional<dialects::Incoming> incoming_;  // the chat is not parsed yet
-  Result<ParsedRequest> parsed_ = fail(Code::kInternal, "the request was not read");
+  Result<ParsedRequest> parsed_ = tl::unexpected(Error{});  // until it is read
 };
 
 http::Task<Result<void>> run_on(http::ThreadPool& pool, const RequestScope& scope, size_t bytes,
@@ -169,9 +169,8 @@ http::Task<Result<void>> reserve(http::MemoryShare& memory, http::Interrupt& int
 }
 
 http::Task<Result<void>> reserve(const RequestScope& scope, size_t bytes) {
-  Result<void> out = co_await reserve(scope.exchange.request.memory, scope.exchange.interrupt,
-                                      scope.config().http.body_timeout, bytes);
-  co_return out;
+  return reserve(scope.exchange.request.memory, scope.exchange.interrupt,
+                 scope.config().http.body_timeout, bytes);
 }
 
 Result<void> Room::raise(size_t bytes) {

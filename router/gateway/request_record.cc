@@ -254,17 +254,7 @@ void RequestRecord::sent(std::string_view body) {
 }
 
 void RequestRecord::received(const config::Model& server, std::string_view backend, int status) {
-  if ((status != 401 && status != 403) || !account_.detail.empty()) return;
-  const auto ref = std::ranges::find(server.backend_refs, backend, &config::BackendRef::name);
-  if (ref == server.backend_refs.end()) return;
-  const std::string source = upstream::key_source(*ref);
-  if (!source.empty()) {
-    account_.detail = fmt::format("backend \"{}\" answered {} to the router's own key ({})",
-                                  backend, status, source);
-  } else if (!ref->api_key_env.empty()) {
-    account_.detail = fmt::format("backend \"{}\" answered {}: api_key_env {} holds no key",
-                                  backend, status, ref->api_key_env);
-  }
+  if (account_.detail.empty()) account_.detail = upstream::refused_key(server, backend, status);
 }
 
 size_t RequestRecord::call_began(const config::Model& model, std::string_view purpose) {

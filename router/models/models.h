@@ -22,6 +22,8 @@ struct Models {
   std::map<std::string, std::shared_ptr<const engine::TextModel>, std::less<>> classifiers = {};
   /// The directories of ours that stand in for missing ones, by the missing one.
   std::map<std::string, std::string, std::less<>> stand_ins = {};
+  /// False: nobody has looked for the models, so their absence is no reason for a notice.
+  bool opened = true;
   /// It is an error if decisions depend on a guard whose labels name no attack.
   bool refuses_useless = true;
   /// One line for each stand-in, for the operator.
@@ -29,6 +31,7 @@ struct Models {
   /// Opens a model that no signal needs, for other users. Empty: no such model can be opened.
   ModelCache::Open open = {};
 
+  bool lacks_embedder() const { return opened && embedder == nullptr; }
   /// The directory of the model that answers for a configured one: a stand-in, or `directory`.
   const std::string& answering(const std::string& directory) const {
     const auto found = stand_ins.find(directory);

@@ -22,8 +22,12 @@ namespace signalbox::routing {
 namespace {
 
 tl::unexpected<Error> unknown_model(const config::Config& config, std::string_view name) {
-  const auto has_name = [name](const config::Entrypoint& each) {
-    return std::ranges::find(each.model_names, name) != each.model_names.end();
+  const auto answers_chats = [](const config::Entrypoint& each) {
+    return each.api == config::Entrypoint::Api::kChat;
+  };
+  const auto has_name = [&](const config::Entrypoint& each) {
+    return answers_chats(each) &&
+           std::ranges::find(each.model_names, name) != each.model_names.end();
   };
   if (std::ranges::any_of(config.entrypoints, has_name))
     return fail(Code::kNotFound, "model: no rule of the entrypoint {} matches the request",
@@ -32,6 +36,7 @@ tl::unexpected<Error> unknown_model(const config::Config& config, std::string_vi
   for (const std::string& each : config.auto_model_names)
     known += (known.empty() ? "" : ", ") + each;
   for (const config::Entrypoint& entrypoint : config.entrypoints) {
+    if (!answers_chats(entrypoint)) continue;
     for (const std::string& each : entrypoint.model_names) known += ", " + each;
   }
   for (const config::Model& model : config.providers.models) known += ", " + model.name;
@@ -301,6 +306,7 @@ std::string Planner::edit_body(const PlanInputs& inputs, const config::Difficult
 }
 
 std::optional<Plan> Planner::refuse_stranger(const signals::Inputs& inputs) const {
+  if (!has_roles_) return std::nullopt;
   const config::Authz::Identity& identity = config_.authz.identity;
   if (!config::refuses_stranger(config_, inputs.header(identity.user_id_header).value_or(""),
                                 inputs.header(identity.user_groups_header).value_or("")))
@@ -371,7 +377,7 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   }
   SIGNALBOX_TRY_VOID(begin(inputs, plan));
   if (plan.path != Plan::Path::kUpstream) return plan;
-  if (masks_pii(inputs.target) && !inputs.results.masked) {
+  if (mask_of(inputs.target) != nullptr && !inputs.results.masked) {
     plan.path = Plan::Path::kBlocked;
     plan.guarded.pii = true;
     plan.message =

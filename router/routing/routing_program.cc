@@ -149,7 +149,10 @@ Result<void> RoutingProgram::compile(const config::Config& config, const models:
   engine_.emplace(routing_, number_of, [this](uint32_t number) { return stage_of(number); });
   SIGNALBOX_TRY(Planner planner, Planner::create(config, routing_, models, stores, number_of));
   planner_.emplace(std::move(planner));
-  for (const Group& group : groups_) add_notices(config, *group.signals);
+  for (const Group& group : groups_) {
+    if (models.opened || group.signals->needs() == signals::Needs::kRequest)
+      add_notices(config, *group.signals);
+  }
   notices_.insert(notices_.end(), planner_->notices().begin(), planner_->notices().end());
   return {};
 }

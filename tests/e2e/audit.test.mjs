@@ -137,6 +137,9 @@ test("each change has its user, kind and address, and the state before and after
   await writeFile(daemon.file, "nonsense: [");
   await noted({ event: "configuration_rejected" });
   assert.match(await verify(), /entries are as they were written/);
+  const alone = join(folder(), "one");
+  await writeFile(alone, `${(await readFile(logFile(), "utf8")).split("\n")[0]}\n`);
+  assert.match(await verify(alone), /^1 entry is as it was written$/m);
 });
 
 test("each refusal has its reason and no texts", async () => {

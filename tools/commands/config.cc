@@ -9,9 +9,8 @@
 
 #include "base/counted.h"
 #include "router/config/load.h"
+#include "router/daemon/check.h"
 #include "router/models/models.h"
-#include "router/replies/reply_guards.h"
-#include "router/routing/router.h"
 #include "tools/command.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
@@ -19,27 +18,25 @@
 namespace signalbox::tools {
 namespace {
 
-// Compiles the file as the daemon does, only without models, so that a file that passes also
-// starts.
-Result<void> compile(const config::Config& config) {
-  SIGNALBOX_TRY(const auto router, routing::Router::create(config, {}));
-  SIGNALBOX_TRY(const auto guards, replies::ReplyGuards::create(router->config(), {}));
-  return {};
-}
-
+// Reports the errors and the notices of a start.
 int check(const std::string& path, bool strict) {
-  const config::Inspection inspection = config::inspect(path, {.strict = strict});
-  std::vector<std::string> notices = inspection.notices;
+  config::Inspection inspection = config::inspect(path, {.strict = strict});
+  std::vector<std::string> notices = std::move(inspection.notices);
+  const auto add = [&notices](const std::vector<std::string>& more) {
+    notices.insert(notices.end(), more.begin(), more.end());
+  };
+  Result<std::vector<std::string>> checked;
   if (inspection.config) {
-    for (std::string& notice : models::missing_model_notices(*inspection.config))
-      notices.push_back(std::move(notice));
+    add(models::missing_model_notices(*inspection.config));
+    checked = daemon::check(*inspection.config);
+    if (checked) add(*checked);
   }
   for (const std::string& notice : notices) std::printf("%s\n", notice.c_str());
   if (!inspection.config) {
     std::fprintf(stderr, "%s\n", inspection.config.error().message.c_str());
     return kExitFailure;
   }
-  if (const auto done = compile(*inspection.config); !done) return report(done.error());
+  if (!checked) return report(checked.error());
   const std::string found = fmt::format(
       "{}: ok: {}, {}, {}\n", path, counted(inspection.config->providers.models.size(), "model"),
       counted(inspection.config->routing.decisions.size(), "decision"),

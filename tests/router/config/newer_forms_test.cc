@@ -303,6 +303,41 @@ TEST(NewerForms, a_model_may_be_drawn_at_random) {
   EXPECT_EQ(config.routing.decisions[0].algorithm.type, "random");
 }
 
+TEST(NewerForms, a_cascade_answers_questions_of_system_one) {
+  const std::string file = R"(version: v0.3
+listeners: [{name: a, port: 1, systemone: {models: [vllm-sr/auto]}}]
+providers:
+  models:
+    - {name: kai, api_format: systemone, backend_refs: [{base_url: "http://10.0.0.1:8900/v1"}]}
+    - {name: vega, api_format: systemone, backend_refs: [{base_url: "http://10.0.0.2:8900/v1"}]}
+entrypoints: [{api: systemone, model_names: [vllm-sr/auto], recipe: native}]
+recipes:
+  - name: native
+    routing:
+      budget: {deadline: 1500ms, max_calls: 2}
+      decisions:
+        - name: answer
+          rules: {}
+          modelRefs: [{model: kai}, {model: vega}]
+          algorithm:
+            type: cascade
+            quality:
+              type: uncalibrated
+              acceptance: {rules: [{question_type: noul, field: confidence, predicate: {gte: 0}}]}
+            stages:
+              - {name: fast, kind: native, model: kai, timeout: 1s}
+              - {name: strong, kind: native, model: vega, enabled: false}
+)";
+  EXPECT_EQ(newer_notices(file), "");
+  const Config config = newer_config(file);
+  const Algorithm& algorithm = config.recipes[0].routing.decisions[0].algorithm;
+  EXPECT_TRUE(calls_several(algorithm, 1));
+  EXPECT_EQ(algorithm.budget.deadline.count(), 1500);
+  EXPECT_EQ(algorithm.stages[0].timeout.count(), 1000);
+  EXPECT_FALSE(algorithm.stages[1].enabled);
+  EXPECT_EQ(config.listeners[0].system_one, std::vector<std::string>{"vllm-sr/auto"});
+}
+
 TEST(NewerForms, keys_of_a_listener_are_not_left_out) {
   const std::string listener = "listeners: [{name: x, port: 1, api_keys: ";
   EXPECT_EQ(newer_errors(std::string(kTwoModels) + listener + "[secret]}]\n"),
