@@ -151,7 +151,7 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
 
   // --- understand ---
   const size_t bytes = request->chat.document.source().size();
-  const Result<Understanding> understanding = co_await understand(scope, bytes, evaluation);
+  const Result<Understanding> understanding = co_await understand(scope, *request, evaluation);
   if (!understanding) {
     co_await send_error(scope, understanding.error());
     co_return;
@@ -178,9 +178,7 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
   // --- look up, send, relay: for one model after the other until one answers ---
   Journey journey{scope, *request, std::move(evaluation), std::move(requester), shadows};
   for (;;) {
-    auto answered =
-        plan->loop != nullptr ? call_several(journey, *plan) : try_model(journey, *plan);
-    std::optional<routing::Plan> next = co_await std::move(answered);
+    std::optional<routing::Plan> next = co_await answer_by_plan(journey, *plan);
     if (!next) break;
     plan = *std::move(next);
   }
@@ -212,6 +210,13 @@ http::Task<bool> Pipeline::refuse_over_limit(RequestScope& scope,
   const http::Headers headers = undecided_headers(scope);
   co_await send_limited(scope, *limited, headers);
   co_return true;
+}
+
+// Returns the plan to follow instead if nothing is answered. Not a coroutine, because it waits for
+// nothing itself.
+http::Task<std::optional<routing::Plan>> Pipeline::answer_by_plan(Journey& journey,
+                                                                  const routing::Plan& plan) const {
+  return plan.loop != nullptr ? call_several(journey, plan) : try_model(journey, plan);
 }
 
 // Adds to `headers` what the servers do not get.
@@ -263,7 +268,8 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
   CacheLookup cache(context_, caches ? plan.response_cache : nullptr, plan, scope.exchange.request,
                     server->target);
   ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
-  const bool answered = co_await answer_from_cache(journey, inputs);
+  bool answered = false;
+  if (cache.active()) answered = co_await answer_from_cache(journey, inputs);
   if (answered) co_return std::nullopt;
   if (journey.shadows.begin(plan, *server)) inputs.shadows = &journey.shadows;
   inputs.turn = copy_for_memory(plan, *server);
@@ -312,7 +318,8 @@ http::Task<std::optional<routing::Plan>> Pipeline::call_several(Journey& journey
       context_.guards.watched_reply(plan, journey.request.chat);
   CacheLookup cache(context_, plan.response_cache, plan, scope.exchange.request, server->target);
   ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
-  const bool answered = co_await answer_from_cache(journey, inputs);
+  bool answered = false;
+  if (cache.active()) answered = co_await answer_from_cache(journey, inputs);
   if (answered) co_return std::nullopt;
   if (plan.painter == nullptr) forget(scope);
   inputs.turn = copy_for_memory(plan, *server);
@@ -388,7 +395,6 @@ http::Task<> Pipeline::relay_composed(const ReplyFilterInputs& inputs, LoopAnswe
 http::Task<bool> Pipeline::answer_from_cache(Journey& journey,
                                              const ReplyFilterInputs& inputs) const {
   CacheLookup& cache = inputs.cache;
-  if (!cache.active()) co_return false;
   const RequestScope& scope = inputs.scope;
   const auto began = std::chrono::steady_clock::now();
   ReplyOrError cached =

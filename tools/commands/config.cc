@@ -2,6 +2,8 @@
 // configuration file, converts an older file to v0.3, or prints the format for editors and for
 // people.
 
+#include <fmt/ranges.h>
+
 #include <cstdio>
 #include <cxxopts.hpp>
 #include <string>
@@ -17,6 +19,21 @@
 
 namespace signalbox::tools {
 namespace {
+
+// Such as "3 decisions", or "3 decisions in 2 recipes (alpha, beta)".
+std::string decisions_of(const config::Config& config) {
+  size_t decisions = config.routing.decisions.size();
+  std::vector<std::string_view> names;
+  for (const config::Recipe& recipe : config.recipes) {
+    decisions += recipe.routing.decisions.size();
+    names.push_back(recipe.name);
+  }
+  std::string out = counted(decisions, "decision");
+  if (names.empty()) return out;
+  return fmt::format("{} in {}{} ({})", out,
+                     config.routing.decisions.empty() ? "" : "the routing at the top and ",
+                     counted(names.size(), "recipe"), fmt::join(names, ", "));
+}
 
 // Reports the errors and the notices of a start.
 int check(const std::string& path, const config::LoadOptions& load_options) {
@@ -39,8 +56,7 @@ int check(const std::string& path, const config::LoadOptions& load_options) {
   if (!checked) return report(checked.error());
   const std::string found = fmt::format(
       "{}: ok: {}, {}, {}\n", path, counted(inspection.config->providers.models.size(), "model"),
-      counted(inspection.config->routing.decisions.size(), "decision"),
-      counted(notices.size(), "notice"));
+      decisions_of(*inspection.config), counted(notices.size(), "notice"));
   std::fputs(found.c_str(), stderr);
   return kExitOk;
 }
