@@ -475,6 +475,7 @@ void check_decision(Reader& reader, const yaml::Node& node, Decision& out) {
   const yaml::Node* type = written == nullptr ? nullptr : written->find("type");
   complete_algorithm(reader.config.router.model_selection, type != nullptr, out.algorithm);
   apply_action(reader, node, out);
+  check_stages(reader, node, out);
   if (!out.shadow_dispatch) return;
   std::string why;
   if (calls_several(out.algorithm, out.model_refs.size()))
@@ -537,7 +538,7 @@ bool calls_several(const Algorithm& algorithm, size_t models) {
   const std::string& type = algorithm.type;
   const bool cascades = type == "automix" && algorithm.automix->enable_cascade;
   if (cascades || type == "confidence" || type == "ratings" || type == "prompt") return models > 1;
-  return type == "remom" || type == "fusion" || type == "workflows";
+  return type == "remom" || type == "fusion" || type == "workflows" || algorithm.is_native();
 }
 
 const Emit::Retention* retention_of(const Decision& decision) {

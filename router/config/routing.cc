@@ -217,6 +217,8 @@ constexpr Key kRoutingKeys[] = {
            "`reliability.fallback_models` of each of providers.models holds"),
     object(FIELD(Routing, data_policy), kDataPolicy,
            "Limits of records, which no decision can lift."),
+    object(FIELD(Routing, budget), kLoopBudget,
+           "`budget` of decisions with the algorithm `cascade` that have none."),
     removed("models", "use modelCards"),
 };
 
@@ -519,6 +521,10 @@ bool binds_named_models(const Decision& decision) {
   return is_guard(decision) || decision.action.is_set();
 }
 
+bool masks(const Decision& decision) {
+  return !decision.fast_response && decision.pii_mask && decision.pii_mask->enabled;
+}
+
 constinit const Section kRouting{kRoutingKeys};
 constinit const Section kRecipe{kRecipeKeys};
 
@@ -526,6 +532,10 @@ void read_routing(Reader& reader, const yaml::Node& node, Routing& out) {
   reader.routing = &out;
   read_section(reader, node, kRouting, &out);
   reader.routing = nullptr;
+  for (Decision& decision : out.decisions) {
+    if (decision.algorithm.is_native() && decision.algorithm.budget == LoopBudget())
+      decision.algorithm.budget = out.budget;
+  }
   apply_data_policy(reader, node, out);
   note_default(reader, out);
   refuse_unbuilt_guards(reader, out);

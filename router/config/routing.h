@@ -152,6 +152,8 @@ bool is_guard_signal(std::string_view type);
 /// True if the decision applies to requests that name a model, too: it has an action, or refuses
 /// requests (its plugin is fast_response) by a signal of a guard.
 bool binds_named_models(const Decision& decision);
+/// True if the decision replaces personal data in its requests.
+bool masks(const Decision& decision);
 
 /// The types of a decision's plugins.
 std::vector<std::string_view> plugin_names(const Decision& decision);
@@ -259,6 +261,7 @@ struct Routing {
   Projections projections;
   std::vector<Decision> decisions;
   DataPolicy data_policy;
+  LoopBudget budget;  // of decisions with the algorithm cascade that have none
 };
 
 inline constexpr std::string_view kSessionMetric = "session_metric";  // a type that is not built
@@ -300,10 +303,15 @@ struct EntrypointRule {
   std::string recipe;
 };
 
+/// The path of requests of System One.
+inline constexpr std::string_view kSystemOnePath = "/v1/systemone";
+
 struct Entrypoint {
+  enum class Api { kChat, kSystemOne };
   std::vector<std::string> model_names;
   std::string recipe;                 // or kDefaultRecipe; "": a rule chooses
   std::vector<EntrypointRule> rules;  // of those that match, the narrowest one wins
+  Api api = Api::kChat;               // of the requests that may name it
 };
 
 /// Returns the value of a request header field by its lower-case name. Empty: the request has no

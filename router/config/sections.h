@@ -34,6 +34,11 @@ const KnownProvider* find_provider_at(std::string_view address);
 /// the Semantic Router's catalogue. Reports a name that is not known. The reader is at the model.
 std::string name_in_catalog(Reader& reader, const yaml::Node& node, const Model& model);
 
+extern const Section kModelReasoning;
+extern const Section kReasoningFamily;
+/// `reasoning` of newer files names a family or describes one. The reader is at the model.
+void set_reasoning(Reader& reader, const yaml::Node& node, Model& out);
+
 // endpoint.cc
 /// Checks the values that become fields of a request's header, or a part of its first line. The
 /// reader is at the backend.
@@ -114,6 +119,17 @@ bool is_bound(const Config& config, const Routing* routing, std::string_view cla
 /// Gives each task the model that a binding names. Reports bindings that cannot be kept.
 void apply_bindings(Reader& reader, Config& config);
 
+// cascade.cc
+extern const Section kConfidence;
+extern const Section kAcceptance;
+extern const Section kQuality;
+extern const Section kStage;
+/// Checks the stages and the models of a decision whose models answer questions of System One, and
+/// that no other decision has such a model. The reader is at the decision.
+void check_stages(Reader& reader, const yaml::Node& node, const Decision& decision);
+/// Checks that such decisions are reached through an entrypoint of that API, and no others are.
+void check_apis(Reader& reader, const yaml::Node& node, const Config& config);
+
 // entrypoints.cc
 extern const Section kEntrypoint;
 /// Checks that each entrypoint leads to a recipe of the file, under a name that is not taken.
@@ -175,6 +191,7 @@ void check_members(Reader& reader, const yaml::Node& node, const Partition& part
 extern const Section kDecision;
 
 // algorithms.cc
+constexpr std::string_view kOnErrorWords = "skip fail fallback";
 extern const Section kLoopBudget;
 extern const Section kAlgorithm;
 extern const Section kRouter;

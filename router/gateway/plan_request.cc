@@ -59,11 +59,11 @@ Result<routing::Plan> plan_request(RequestScope& scope, const ParsedRequest& req
                                    const Understanding& understanding) {
   scope.record.understood(evaluation, understanding.degraded, understanding.why);
   Result<routing::Plan> plan = evaluation.plan(runtime_conditions(scope));
-  if (!plan) return plan;
   // Do not refuse by policy a request that was never evaluated.
-  if (understanding.degraded == observe::Degraded::kOverloaded &&
+  if (plan && understanding.degraded == observe::Degraded::kOverloaded &&
       plan->path != routing::Plan::Path::kUpstream)
-    return fail(Code::kOverloaded, "too many requests are waiting to be understood");
+    plan = fail(Code::kOverloaded, "too many requests are waiting to be understood");
+  if (!plan) return plan;
   scope.record.planned(*plan, evaluation.decision(), request.chat.stream);
   if (plan->drops() && request.replies) request.replies->keep_nothing();
   return plan;

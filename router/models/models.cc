@@ -234,6 +234,13 @@ std::string remedy_of(const std::string& directory) {
   return command.empty() ? "" : fmt::format("; fetch it with `{}`", command);
 }
 
+/// The command that fetches our own model for the same task, if it is not among those that
+/// `signalbox models pull` fetches.
+std::string_view small_remedy_of(const ModelNeed& need) {
+  const bool is_among_pairs = need.task == "hallucination" || need.task == "nli";
+  return is_among_pairs ? "; `signalbox models pull pairs` fetches a small one that stands in" : "";
+}
+
 std::string refusal_of(const std::string& source, const ModelNeed& need) {
   if (need.task == "safety") {  // no model of ours has this task
     return fmt::format(
@@ -563,8 +570,9 @@ std::vector<std::string> missing_model_notices(const config::Config& config) {
     else if (need.is_required && missing.refuse)
       out.push_back(refusal_of(config.source, need));
     else
-      out.push_back(fmt::format("{} for {}{}", absence_of(config.source, need), need.what,
-                                remedy_of(need.directory)));
+      out.push_back(fmt::format("{} for {}{}{}", absence_of(config.source, need), need.what,
+                                remedy_of(need.directory),
+                                missing.stand_in ? small_remedy_of(need) : ""));
   }
   return out;
 }

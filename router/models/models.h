@@ -32,6 +32,7 @@ struct Models {
   /// Opens a model that no signal needs, for other users. Empty: no such model can be opened.
   ModelCache::Open open = {};
 
+  bool lacks_embedder() const { return are_open && embedder == nullptr; }
   /// The directory of the model that answers for a configured one: a stand-in, or `directory`.
   const std::string& answering(const std::string& directory) const {
     const auto found = stand_ins.find(directory);

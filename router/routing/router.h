@@ -136,6 +136,8 @@ class Router {
                                      signals::HeaderLookup headers = {}) const;
   const config::Config& config() const;
   const models::Models& models() const;
+  /// True if requests that name a model may be masked.
+  bool masks_named_models() const;
   /// The signals and projections of all routings by type, each name once.
   std::vector<Plan::Matched> signals() const;
   /// Notices for the operator about the signals, one line each.

@@ -150,8 +150,7 @@ Result<void> RoutingProgram::compile(const config::Config& config, const models:
   SIGNALBOX_TRY(Planner planner, Planner::create(config, routing_, models, stores, number_of));
   planner_.emplace(std::move(planner));
   for (const Group& group : groups_) add_notices(config, models, *group.signals);
-  if (models.are_open)
-    notices_.insert(notices_.end(), planner_->notices().begin(), planner_->notices().end());
+  notices_.insert(notices_.end(), planner_->notices().begin(), planner_->notices().end());
   return {};
 }
 
