@@ -6,6 +6,7 @@
 #include "router/looper/chooser.h"
 #include "router/looper/looper.h"
 #include "router/looper/panel.h"
+#include "router/looper/stages.h"
 #include "router/looper/workflows.h"
 
 namespace signalbox::looper {
@@ -64,6 +65,7 @@ std::unique_ptr<const Algorithm> make_algorithm(const config::Decision& decision
                                                 Conversation conversation,
                                                 std::span<const config::ModelCard> cards) {
   const config::Algorithm& algorithm = decision.algorithm;
+  if (algorithm.is_native()) return stages(decision, voices, std::move(conversation.task));
   if (algorithm.type == "prompt")
     return prompt_choice(algorithm, std::move(voices), std::move(conversation), cards);
   if (algorithm.type == "ratings")
@@ -86,6 +88,13 @@ std::string describe(const config::Decision& decision, std::span<const Voice> vo
     if (panel.empty()) panel = names_of(voices, ", ");
     return fmt::format("{}, judged by {}", panel,
                        fusion.model.empty() ? "the first of them" : fusion.model);
+  }
+  if (algorithm.is_native()) {
+    std::string out;
+    for (const config::Stage& stage : algorithm.stages) {
+      if (stage.enabled) out += fmt::format("{}{}", out.empty() ? "" : ", then ", stage.model);
+    }
+    return out + ", until an answer is accepted";
   }
   if (!is_cascade(algorithm)) return names_of(voices, ", ");
   const std::vector<Voice> order = cascade_order(algorithm, {voices.begin(), voices.end()});

@@ -178,7 +178,7 @@ bool compares_memories(const config::Config& config, const config::Routing& rout
 
 /// True if something about the routing compares texts by their embeddings.
 bool compares_texts(const config::Config& config, const config::Routing& routing) {
-  return needs_embedder(routing) || selects_tools(config, routing) ||
+  return needs_embedder(config, routing) || selects_tools(config, routing) ||
          compares_memories(config, routing) || config::is_served(config.vector_store);
 }
 
@@ -206,8 +206,9 @@ bool depends_on_embedder(const config::Config& config, const config::Routing& ro
   return any_condition(routing, [&](std::string_view type, std::string_view name) {
     if (type == "jailbreak") return contrastive(name);
     if (type == "preference") return config.modules.classifier.preference.use_contrastive;
-    return type == "embedding" || type == "intent" || type == "reask" || type == "complexity" ||
-           type == "kb" || type == "kb_metric";
+    if (type == "complexity") return !config.modules.complexity.server.calls_server();
+    return type == "embedding" || type == "intent" || type == "reask" || type == "kb" ||
+           type == "kb_metric";
   });
 }
 
@@ -316,6 +317,7 @@ Result<std::shared_ptr<const engine::TextEmbedder>> open_remote(const config::Co
 }  // namespace
 
 std::string absence(const std::string& directory) {
+  if (directory.empty()) return "no model is configured for this type";
   return fmt::format("there is no model at {}{}", directory, remedy_of(directory));
 }
 
@@ -358,14 +360,16 @@ bool selects_tools(const config::Config& config, const config::Routing& routing)
          });
 }
 
-bool needs_embedder(const config::Routing& r) {
+bool needs_embedder(const config::Config& config, const config::Routing& r) {
+  const bool rates_by_examples =
+      !r.complexity.empty() && !config.modules.complexity.server.calls_server();
   return std::any_of(r.jailbreak.begin(), r.jailbreak.end(), is_contrastive) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), compares_cards) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), has_semantic_cache) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), compares_shadows) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), compares_documents) ||
-         !r.embeddings.empty() || !r.intents.empty() || !r.complexity.empty() ||
-         !r.reasks.empty() || !r.preferences.empty() || !r.kb.empty() || uses_type(r, "kb_metric");
+         !r.embeddings.empty() || !r.intents.empty() || rates_by_examples || !r.reasks.empty() ||
+         !r.preferences.empty() || !r.kb.empty() || uses_type(r, "kb_metric");
 }
 
 std::vector<ModelNeed> classifier_needs(const config::Config& config,

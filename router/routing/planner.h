@@ -35,7 +35,9 @@ struct PlanTarget {
   const config::Model* named = nullptr;
   // True if the rules are bypassed; if `named` is null too, the client's model is unknown.
   bool bypassed = false;
-  bool is_guarded = false;  // bypassed, except by the guards
+  bool is_guarded = false;                      // bypassed, except by the guards
+  bool is_masked = false;                       // bypassed, except by decisions that mask
+  const config::PiiMaskPlugin* mask = nullptr;  // of the decision that masks a bypassed request
 };
 
 /// Results of the models that the plan needs. Planner::prepare() fills them in.
@@ -136,7 +138,8 @@ class Planner {
   Candidates candidates(const PlanTarget& target) const;
   const selection::Selector* selector_of(const PlanTarget& target) const;
   bool looks_for_pii(const PlanTarget& target) const;
-  static bool masks_pii(const PlanTarget& target);
+  /// Null if the request is not masked.
+  static const config::PiiMaskPlugin* mask_of(const PlanTarget& target);
   static bool checks_grounding(const PlanTarget& target);
   static bool strips_tools(const PlanTarget& target);
   static bool compresses(const PlanTarget& target);
@@ -206,6 +209,7 @@ class Planner {
   const config::Config& config_;
   const config::Routing& routing_;
   bool needs_decision_ = false;  // a request that no decision matches is refused
+  bool has_roles_ = false;       // a routing of the file has role_bindings
   plugins::Difficulty difficulty_;
   uint32_t facts_ = decision::kNoSignal;      // the signal for requests that need facts checked
   std::vector<config::ModelRef> plain_refs_;  // one for each model, for requests without a decision

@@ -91,7 +91,7 @@ void Planner::find_memories(const PlanTarget& target, signals::Inputs& inputs,
   }
   out.outcome = MemoryOutcome::kFailed;
   // If masking failed, the plan refuses the request.
-  if (!inputs.embeds() || (masks_pii(target) && !results.masked)) return;
+  if (!inputs.embeds() || (mask_of(target) != nullptr && !results.masked)) return;
   const std::optional<std::string_view> text = searched_text(inputs, results);
   if (!text) return;
   out.outcome = MemoryOutcome::kNothing;
@@ -100,7 +100,7 @@ void Planner::find_memories(const PlanTarget& target, signals::Inputs& inputs,
   const auto now = memories::TimePoint::clock::now();
   auto turn = std::make_shared<plugins::OpenTurn>();
   turn->moment = results.moment;
-  if (masks_pii(target)) turn->mask = &*target.decision->pii_mask;
+  turn->mask = mask_of(target);
   if (embedding) {
     turn->vector = {models::space_of(config_.embedding_model, embedding->size()),
                     {embedding->begin(), embedding->end()}};
