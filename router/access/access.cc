@@ -193,6 +193,10 @@ std::vector<std::string_view> Access::granted(const Credentials& caller) const {
   return out;
 }
 
+bool Access::may_see_files(const Credentials& caller) const {
+  return shows_secrets(caller) || has_local_token(caller);
+}
+
 bool Access::shows_secrets(const Credentials& caller) const {
   const Token* token = requires_tokens_ ? find(caller.authorization) : nullptr;
   return token != nullptr && allows(token->permissions, kSecretView);

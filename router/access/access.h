@@ -82,6 +82,9 @@ class Access {
 
   /// True if the caller may read secrets; without tokens nobody may.
   bool shows_secrets(const Credentials& caller) const;
+  /// True if the caller may see what the router's files contain: with the permission to see
+  /// secrets, or with the local token, which only the router's user can read.
+  bool may_see_files(const Credentials& caller) const;
 
   /// Startup notices for the operator, one line each.
   const std::vector<std::string>& notices() const { return notices_; }

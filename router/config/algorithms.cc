@@ -497,16 +497,15 @@ constexpr Section kLearningProtection{kLearningProtectionKeys};
 using LearningStore = Learning::StateStore;
 
 constexpr Key kLearningStoreKeys[] = {
-    word(
-        FIELD(LearningStore, backend), "memory redis",
-        "`memory` (default), or `redis`, by which routers share what they learn and which keeps it "
-        "over a restart."),
+    word(FIELD(LearningStore, backend), "memory redis valkey",
+         "`memory` (default), or `redis` or `valkey`, where routers share what they have learnt.")
+        .then<read_valkey_as_redis>(),
     integer(FIELD(LearningStore, ttl_seconds), 1, 1'000'000'000,
             "Time for which a conversation is kept after its last request, in seconds. Default: "
             "86400."),
     integer(FIELD(LearningStore, timeout_ms), 0, 60'000,
             "Time limit of an exchange with Redis, in milliseconds. 0: the default, 500."),
-    object(FIELD(LearningStore, redis), kRedis, "The server, for `redis`."),
+    object(FIELD(LearningStore, redis), kRedis, "The server, for either.").also("valkey"),
 };
 
 void check_learning_store(Reader& reader, const yaml::Node& node, LearningStore& store) {

@@ -17,6 +17,7 @@
 #include "router/gateway/observer.h"
 #include "router/http/server.h"
 #include "router/http/stream.h"
+#include "router/models/servers.h"
 #include "router/replies/reply_guards.h"
 #include "router/routing/router.h"
 #include "router/spending/ledger.h"
@@ -124,7 +125,8 @@ Result<std::vector<std::string>> check(config::Config config) {
   SIGNALBOX_TRY_VOID(check_listeners(config));
   std::vector<std::string> out = spending::add_prices(config);
   models::Models models;
-  models.opened = false;
+  models.are_open = false;
+  SIGNALBOX_TRY_VOID(models::open_servers(config, models));
   SIGNALBOX_TRY(const auto router, routing::Router::create(std::move(config), std::move(models)));
   const config::Config& made = router->config();
   SIGNALBOX_TRY(const auto guards, replies::ReplyGuards::create(made, router->models()));

@@ -74,7 +74,7 @@ http::Task<Result<routing::Plan>> judge(RequestScope& scope, const ParsedRequest
                                         routing::Evaluation& evaluation) {
   const size_t bytes = chat.chat.document.source().size();
   const Result<gateway::Understanding> understanding =
-      co_await gateway::understand(scope, bytes, evaluation);
+      co_await gateway::understand(scope, chat, evaluation);
   if (!understanding) co_return tl::unexpected<Error>(understanding.error());
   Result<routing::Plan> plan = fail(Code::kInternal, "the request was not planned");
   std::function<void()> make_plan = [&] {

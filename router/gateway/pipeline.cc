@@ -151,7 +151,7 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
 
   // --- understand ---
   const size_t bytes = request->chat.document.source().size();
-  const Result<Understanding> understanding = co_await understand(scope, bytes, evaluation);
+  const Result<Understanding> understanding = co_await understand(scope, *request, evaluation);
   if (!understanding) {
     co_await send_error(scope, understanding.error());
     co_return;

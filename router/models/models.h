@@ -22,16 +22,17 @@ struct Models {
   std::map<std::string, std::shared_ptr<const engine::TextModel>, std::less<>> classifiers = {};
   /// The directories of ours that stand in for missing ones, by the missing one.
   std::map<std::string, std::string, std::less<>> stand_ins = {};
-  /// False: nobody has looked for the models, so their absence is no reason for a notice.
-  bool opened = true;
   /// It is an error if decisions depend on a guard whose labels name no attack.
   bool refuses_useless = true;
   /// One line for each stand-in, for the operator.
   std::vector<std::string> notices = {};
+  /// False if no directory was opened, although the file names some. Then notices report only the
+  /// types for which the file names no model.
+  bool are_open = true;
   /// Opens a model that no signal needs, for other users. Empty: no such model can be opened.
   ModelCache::Open open = {};
 
-  bool lacks_embedder() const { return opened && embedder == nullptr; }
+  bool lacks_embedder() const { return are_open && embedder == nullptr; }
   /// The directory of the model that answers for a configured one: a stand-in, or `directory`.
   const std::string& answering(const std::string& directory) const {
     const auto found = stand_ins.find(directory);
@@ -56,13 +57,14 @@ std::vector<std::string> find_condition_labels(const config::Routing& routing,
 std::string classifier_directory(const config::Config& config, std::string_view type);
 
 /// Returns whether a signal, an algorithm or a cache of the routing compares meanings.
-bool needs_embedder(const config::Routing& routing);
+bool needs_embedder(const config::Config& config, const config::Routing& routing);
 
 /// Returns whether a decision of the routing, or the global configuration, selects tools by
 /// similarity.
 bool selects_tools(const config::Config& config, const config::Routing& routing);
 
-/// Why there is no model at a directory, with the command that fetches it if one does.
+/// Why there is no model at a directory, with the command that fetches it if one does; or, for "",
+/// that the file names no directory.
 std::string absence(const std::string& directory);
 
 /// A model that a routing can use.

@@ -214,6 +214,43 @@ void add_texts(const ChatMessage& message, std::vector<std::string_view>& out) {
   }
 }
 
+Result<void> read_members(ChatRequest& request) {
+  const Value root = request.document.root();
+  if (!root.is_object())
+    return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
+  SIGNALBOX_TRY_VOID(count_within(root.members(), kMembersMax, "the request", "members"));
+  std::optional<Value> model, messages, stream, tools, metadata;
+  SIGNALBOX_TRY_VOID(find_once(root, {},
+                               {{"model", &model},
+                                {"messages", &messages},
+                                {"stream", &stream},
+                                {"tools", &tools},
+                                {"metadata", &metadata}}));
+  if (!model) return invalid("model", "missing");
+  if (!model->is_string()) return invalid_type("model", "a string", *model);
+  request.model = model->text();
+  if (stream && !stream->is_null()) {
+    if (!stream->is_bool()) return invalid_type("stream", "a boolean", *stream);
+    request.stream = stream->boolean();
+  }
+  if (tools) {
+    request.tools = count_items(tools);
+    request.tools_bytes = static_cast<uint32_t>(tools->raw().size());
+  }
+  request.tool_choice = tool_choice_of(root.find("tool_choice"));
+  for (const json::Member& member : root.members()) {
+    const std::optional<Place> place = place_of(member.key);
+    if (!place) continue;
+    std::string& target = *place == Place::kAttachment ? request.attached
+                          : *place == Place::kSent     ? request.sent
+                                                       : request.definitions;
+    visit_text(member.value, *place, [&](const TextPiece& piece) { append_text(piece, target); });
+  }
+  if (!messages) return invalid("messages", "missing");
+  if (!messages->is_array()) return invalid_type("messages", "an array", *messages);
+  return read_messages(*messages, request);
+}
+
 }  // namespace
 
 std::string_view ChatRequest::user_text() const {
@@ -303,8 +340,8 @@ size_t ChatRequest::parsing_bytes(std::string_view body) {
   return copies * body.size() + std::min(braces, kMessagesMax) * sizeof(ChatMessage);
 }
 
-Result<ChatRequest> ChatRequest::parse(std::string body) {
-  SIGNALBOX_TRY(json::Document document, json::Document::parse(std::move(body)));
+Result<ChatRequest> ChatRequest::take(std::string& body) {
+  SIGNALBOX_TRY(json::Document document, json::Document::take(body));
   ChatRequest request{.document = std::move(document),
                       .model = {},
                       .messages = {},
@@ -314,41 +351,15 @@ Result<ChatRequest> ChatRequest::parse(std::string body) {
                       .sent = {},
                       .native = {},
                       .reasoning = {}};
-  const Value root = request.document.root();
-  if (!root.is_object())
-    return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
-  SIGNALBOX_TRY_VOID(count_within(root.members(), kMembersMax, "the request", "members"));
-  std::optional<Value> model, messages, stream, tools, metadata;
-  SIGNALBOX_TRY_VOID(find_once(root, {},
-                               {{"model", &model},
-                                {"messages", &messages},
-                                {"stream", &stream},
-                                {"tools", &tools},
-                                {"metadata", &metadata}}));
-  if (!model) return invalid("model", "missing");
-  if (!model->is_string()) return invalid_type("model", "a string", *model);
-  request.model = model->text();
-  if (stream && !stream->is_null()) {
-    if (!stream->is_bool()) return invalid_type("stream", "a boolean", *stream);
-    request.stream = stream->boolean();
+  if (auto done = read_members(request); !done) {
+    body = std::move(request.document).take_source();
+    return tl::unexpected(std::move(done).error());
   }
-  if (tools) {
-    request.tools = count_items(tools);
-    request.tools_bytes = static_cast<uint32_t>(tools->raw().size());
-  }
-  request.tool_choice = tool_choice_of(root.find("tool_choice"));
-  for (const json::Member& member : root.members()) {
-    const std::optional<Place> place = place_of(member.key);
-    if (!place) continue;
-    std::string& target = *place == Place::kAttachment ? request.attached
-                          : *place == Place::kSent     ? request.sent
-                                                       : request.definitions;
-    visit_text(member.value, *place, [&](const TextPiece& piece) { append_text(piece, target); });
-  }
-  if (!messages) return invalid("messages", "missing");
-  if (!messages->is_array()) return invalid_type("messages", "an array", *messages);
-  SIGNALBOX_TRY_VOID(read_messages(*messages, request));
   return request;
+}
+
+Result<ChatRequest> ChatRequest::parse(std::string body) {
+  return take(body);
 }
 
 }  // namespace signalbox::request

@@ -470,6 +470,10 @@ Evaluation::Evaluation(std::unique_ptr<State> state) : state_(std::move(state)) 
 Evaluation::Evaluation(Evaluation&&) noexcept = default;
 Evaluation::~Evaluation() = default;
 
+void Evaluation::set_previous_model(std::string_view model) {
+  state_->inputs.set_previous_model(model);
+}
+
 bool Evaluation::run_cheap() {
   if (state_->evaluates()) {
     state_->run_request_signals(false);

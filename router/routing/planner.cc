@@ -60,7 +60,7 @@ Result<Planner> Planner::create(const config::Config& config, const config::Rout
   SIGNALBOX_TRY_VOID(out.add_tool_selectors(models));
   SIGNALBOX_TRY_VOID(out.add_retrievers(models));
   SIGNALBOX_TRY_VOID(out.add_memory_rules(models.lacks_embedder()));
-  if (models.opened) out.add_notices(models.lacks_embedder());
+  if (models.are_open) out.add_notices(models.lacks_embedder());
   return out;
 }
 
@@ -98,7 +98,7 @@ Result<void> Planner::add_selectors(const models::Models& models) {
         selection::make_selector(config_, routing_, decision, candidates({.decision = &decision}),
                                  models.embedder.get()));
     selectors_.emplace(&decision, std::move(made.selector));
-    if (!made.notice.empty() && (models.opened || !made.lacks_embedder))
+    if (!made.notice.empty() && (models.are_open || !made.lacks_embedder))
       notices_.push_back(std::move(made.notice));
   }
   return {};

@@ -68,7 +68,7 @@ Result<std::unique_ptr<const retrieval::Retriever>> Planner::reranked(
   const std::string& directory = config::reranker_of(config_, routing_);
   const auto model = models.classifiers.find(directory);
   const bool is_there = model != models.classifiers.end();
-  if (models.opened && !is_there && !directory.empty())
+  if (models.are_open && !is_there && !directory.empty())
     notices_.push_back(fmt::format("{}: rerank: {}; {}", where, models::absence(directory),
                                    decision.rag->on_failure == "block"
                                        ? "every search fails"

@@ -303,41 +303,6 @@ TEST(NewerForms, a_model_may_be_drawn_at_random) {
   EXPECT_EQ(config.routing.decisions[0].algorithm.type, "random");
 }
 
-TEST(NewerForms, a_cascade_answers_questions_of_system_one) {
-  const std::string file = R"(version: v0.3
-listeners: [{name: a, port: 1, systemone: {models: [vllm-sr/auto]}}]
-providers:
-  models:
-    - {name: kai, api_format: systemone, backend_refs: [{base_url: "http://10.0.0.1:8900/v1"}]}
-    - {name: vega, api_format: systemone, backend_refs: [{base_url: "http://10.0.0.2:8900/v1"}]}
-entrypoints: [{api: systemone, model_names: [vllm-sr/auto], recipe: native}]
-recipes:
-  - name: native
-    routing:
-      budget: {deadline: 1500ms, max_calls: 2}
-      decisions:
-        - name: answer
-          rules: {}
-          modelRefs: [{model: kai}, {model: vega}]
-          algorithm:
-            type: cascade
-            quality:
-              type: uncalibrated
-              acceptance: {rules: [{question_type: noul, field: confidence, predicate: {gte: 0}}]}
-            stages:
-              - {name: fast, kind: native, model: kai, timeout: 1s}
-              - {name: strong, kind: native, model: vega, enabled: false}
-)";
-  EXPECT_EQ(newer_notices(file), "");
-  const Config config = newer_config(file);
-  const Algorithm& algorithm = config.recipes[0].routing.decisions[0].algorithm;
-  EXPECT_TRUE(calls_several(algorithm, 1));
-  EXPECT_EQ(algorithm.budget.deadline.count(), 1500);
-  EXPECT_EQ(algorithm.stages[0].timeout.count(), 1000);
-  EXPECT_FALSE(algorithm.stages[1].enabled);
-  EXPECT_EQ(config.listeners[0].system_one, std::vector<std::string>{"vllm-sr/auto"});
-}
-
 TEST(NewerForms, keys_of_a_listener_are_not_left_out) {
   const std::string listener = "listeners: [{name: x, port: 1, api_keys: ";
   EXPECT_EQ(newer_errors(std::string(kTwoModels) + listener + "[secret]}]\n"),
@@ -510,8 +475,34 @@ TEST(NewerForms, complexity_may_have_two_bounds) {
   EXPECT_EQ(newer_errors(signal("hard_above: 0.3, easy_below: 0, threshold: 0")), at + either);
   EXPECT_EQ(newer_errors(signal("hard_above: 0.3, easy_below: 0.3")),
             at + ".easy_below: expected less than hard_above, which is 0.3, found 0.3");
-  EXPECT_EQ(newer_errors(signal("hard_below: 0.3, easy_above: 0.5")).substr(0, at.size() + 12),
-            at + ".hard_below:");
+  EXPECT_EQ(newer_errors(signal("hard_below: 0.3, easy_above: 0.5")),
+            at + ": hard_below and easy_above are for a server that scores requests "
+                 "(modules.complexity.backend with the contract score.v1); use hard_above and "
+                 "easy_below");
+}
+
+TEST(NewerForms, the_bounds_of_a_server_that_scores_requests_may_go_down) {
+  const auto signal = [](std::string_view contract, std::string_view keys) {
+    return fmt::format(
+        "{}routing: {{signals: {{complexity: [{{name: c{}}}]}}}}\n"
+        "global: {{model_catalog: {{modules: {{complexity: {{backend: {{protocol: http_classify, "
+        "model: e{}}}}}}}, external: [{{name: e, model_role: classification, llm_endpoint: "
+        "{{address: h, port: 1}}}}]}}}}\n",
+        kTwoModels, keys, contract);
+  };
+  constexpr std::string_view kScore = ", contract: score.v1";
+  const std::string at = "f.yaml:7: routing.signals.complexity[0]";
+  EXPECT_EQ(newer_errors(signal(kScore, ", hard_below: 30, easy_above: 50")), "accepted");
+  EXPECT_EQ(newer_errors(signal(kScore, ", hard_below: 50, easy_above: 30")),
+            at + ".easy_above: expected more than hard_below, which is 50, found 30");
+  EXPECT_EQ(newer_errors(signal(kScore, ", hard_above: 50, easy_below: 30")), "accepted");
+  EXPECT_EQ(newer_errors(signal(kScore, "")),
+            at + ": the server of modules.complexity.backend has a scale of its own; expected "
+                 "hard_above and easy_below, or hard_below and easy_above");
+  EXPECT_EQ(newer_errors(signal(", contract: label_distribution.v1", "")), "accepted");
+  EXPECT_EQ(newer_errors(signal("", "")),
+            "f.yaml:8: global.model_catalog.modules.complexity.backend: expected the contract "
+            "label_distribution.v1, whose labels are easy, medium and hard, or score.v1");
 }
 
 TEST(NewerForms, embeddings_may_have_negative_candidates_and_a_scoring_of_their_own) {
