@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "router/config/access.h"
 #include "router/gateway/guarded_reply.h"
+#include "router/gateway/relay.h"
 #include "router/gateway/translated_reply.h"
 #include "router/plugins/fast_response/fast_response.h"
 #include "router/replies/guarded_body.h"
@@ -139,7 +140,7 @@ http::Task<> send_error(const RequestScope& scope, const Error& error) {
     co_return;
   }
   http::Headers fields = undecided_headers(scope);
-  co_await http::send_error(scope.exchange.reply, std::move(fields), error,
+  co_await http::send_error(scope.exchange.reply, std::move(fields), for_client(error),
                             scope.api.error_shape());
 }
 
@@ -151,7 +152,7 @@ http::Task<> send_error(const RequestScope& scope, const Error& error,
     co_return;
   }
   http::Headers fields = with_path(headers, routing::kErrorPath);
-  co_await http::send_error(scope.exchange.reply, std::move(fields), error,
+  co_await http::send_error(scope.exchange.reply, std::move(fields), for_client(error),
                             scope.api.error_shape());
 }
 
@@ -163,7 +164,7 @@ http::Task<> break_off(const RequestScope& scope, const Error& error, const Brok
     scope.exchange.reply.abandon();
     co_return;
   }
-  const std::string body = http::error_body(error);
+  const std::string body = http::error_body(for_client(error));
   co_await break_stream(scope.exchange.reply, {}, body, broken);
 }
 
@@ -280,6 +281,38 @@ http::Task<> send_planned(const RequestScope& scope, const ParsedRequest& reques
   fields.add("Content-Type", stream ? "text/event-stream" : "application/json");
   if (stream) fields.add("Cache-Control", "no-cache");
   co_await reply.send(200, fields, *body);
+}
+
+void add_looper_headers(const looper::Run& run, const routing::Plan& plan,
+                        std::chrono::milliseconds elapsed, const config::Model* model,
+                        http::Headers& fields) {
+  std::vector<std::string> used, failed;
+  uint64_t prompt = 0, completion = 0;
+  const auto add_once = [](std::vector<std::string>& names, const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  for (const looper::Turn& turn : run.turns()) {
+    if (turn.reply() == nullptr) {
+      const bool is_live = turn.state == looper::Turn::State::kOpen;
+      const bool is_dropped = !is_live && turn.outcome.error().code == Code::kCancelled;
+      if (!is_dropped) add_once(is_live ? used : failed, turn.call.model);
+      continue;
+    }
+    add_once(used, turn.call.model);
+    prompt += turn.outcome->prompt_tokens;
+    completion += turn.outcome->completion_tokens;
+  }
+  if (model != nullptr)
+    fields = with_value(fields, routing::kSelectedModel, routing::header_value({model->name}));
+  fields.add("x-vsr-looper-algorithm", plan.algorithm_that_ran());
+  if (!used.empty()) fields.add("x-vsr-looper-models-used", routing::header_value(used));
+  if (!failed.empty()) fields.add("x-vsr-looper-models-failed", routing::header_value(failed));
+  fields.add("x-vsr-looper-iterations", std::to_string(run.calls()));
+  fields.add("x-vsr-looper-latency-ms", std::to_string(elapsed.count()));
+  fields.add("x-vsr-looper-prompt-tokens", std::to_string(prompt));
+  fields.add("x-vsr-looper-completion-tokens", std::to_string(completion));
+  fields.add("x-vsr-looper-total-tokens", std::to_string(prompt + completion));
+  if (!run.used_up().empty()) fields.add("x-vsr-looper-used-up", run.used_up());
 }
 
 }  // namespace signalbox::gateway

@@ -82,7 +82,8 @@ TEST(Upstream, an_invalid_status_becomes_502) {
         once(fmt::format("HTTP/1.1 {} What\r\nContent-Length: 2\r\n\r\n{{}}", status)));
     const Reply reply = Gateway(backend_at(upstream.port())).ask();
     EXPECT_EQ(reply.status, 502) << status;
-    EXPECT_EQ(error_message(reply.body).find("backend \"a\": its reply is not well-formed"), 0U)
+    EXPECT_EQ(error_message(reply.body).find("the model's server: its reply is not well-formed"),
+              0U)
         << reply.body;
   }
 }
@@ -116,7 +117,10 @@ TEST(Upstream, receives_no_identity_of_the_client) {
 }
 
 TEST(Upstream, receives_the_key_of_the_file_if_the_environment_has_none) {
-  config::BackendRef ref;
+  config::Model model;
+  config::BackendRef& ref = model.backend_refs.emplace_back();
+  ref.name = "b";
+  const auto reason = [&model] { return upstream::refused_key(model, "b", 401); };
   EXPECT_EQ(upstream::key_of(ref), std::nullopt);
   ref.api_key = "of the file";
   EXPECT_EQ(upstream::key_of(ref), "of the file");
@@ -125,10 +129,12 @@ TEST(Upstream, receives_the_key_of_the_file_if_the_environment_has_none) {
   ::setenv("SIGNALBOX_TEST_KEY_OF", "of the environment \r\n", 1);
   ref.api_key_env = "SIGNALBOX_TEST_KEY_OF";
   EXPECT_EQ(upstream::key_of(ref), "of the environment");
-  EXPECT_EQ(upstream::key_source(ref), "api_key_env SIGNALBOX_TEST_KEY_OF");
+  EXPECT_EQ(reason(),
+            "backend \"b\" answered 401 to the router's own key (api_key_env "
+            "SIGNALBOX_TEST_KEY_OF)");
   ::setenv("SIGNALBOX_TEST_KEY_OF", "two\nlines", 1);
   EXPECT_EQ(upstream::key_of(ref), "of the file");
-  EXPECT_EQ(upstream::key_source(ref), "api_key");
+  EXPECT_EQ(reason(), "backend \"b\" answered 401 to the router's own key (api_key)");
 }
 
 TEST(Upstream, receives_path_and_headers_of_its_provider) {
@@ -261,7 +267,8 @@ TEST(Upstream, request_is_not_repeated_on_a_fresh_connection_or_after_a_byte_of_
   Gateway fresh(backend_at(silent.port()));
   const Reply reply = fresh.ask();
   EXPECT_EQ(reply.status, 502);
-  EXPECT_EQ(error_message(reply.body), "backend \"a\": it closed the connection without a reply");
+  EXPECT_EQ(error_message(reply.body),
+            "the model's server: it closed the connection without a reply");
   EXPECT_EQ(requests.load(), 1);
 
   Upstream partial([](Wire& wire, int) {
@@ -274,7 +281,7 @@ TEST(Upstream, request_is_not_repeated_on_a_fresh_connection_or_after_a_byte_of_
   const Reply second = begun.ask();
   EXPECT_EQ(second.status, 502);
   EXPECT_EQ(error_message(second.body),
-            "backend \"a\": it closed the connection in the middle of its reply header");
+            "the model's server: it closed the connection in the middle of its reply header");
   EXPECT_EQ(partial.connections(), 1);
 }
 
@@ -282,7 +289,7 @@ TEST(Upstream, a_refused_connection_is_502) {
   Gateway gateway(backend_at(closed_port()));
   const Reply reply = gateway.ask();
   EXPECT_EQ(reply.status, 502);
-  EXPECT_EQ(error_message(reply.body), "backend \"a\": cannot connect: Connection refused");
+  EXPECT_EQ(error_message(reply.body), "the model's server: cannot connect: Connection refused");
   EXPECT_EQ(reply.headers.at("x-request-id"), "id-1");
   EXPECT_EQ(reply.headers.at("content-type"), "application/json");
 }
@@ -300,9 +307,8 @@ TEST(Upstream, a_server_that_does_not_answer_in_time_is_504_and_disconnected) {
     client.send(post("/", "{}"));
     const Reply reply = client.read_reply();
     EXPECT_EQ(reply.status, 504);
-    EXPECT_EQ(
-        error_message(reply.body),
-        "backend \"a\": it did not finish within 80 ms, the timeout of the listener \"test\"");
+    EXPECT_EQ(error_message(reply.body),
+              "the model's server: it did not finish within 80 ms, the timeout of the listener");
   }
 }
 
@@ -313,7 +319,7 @@ TEST(Upstream, a_server_that_does_not_accept_is_504_after_the_connect_timeout) {
   Gateway gateway(backend_at(full.port()), kPatience, limits);
   const Reply reply = gateway.ask();
   EXPECT_EQ(reply.status, 504);
-  EXPECT_EQ(error_message(reply.body), "backend \"a\": no connection within 80 ms");
+  EXPECT_EQ(error_message(reply.body), "the model's server: no connection within 80 ms");
 }
 
 TEST(Upstream, is_found_by_name) {
@@ -326,8 +332,7 @@ TEST(Upstream, is_found_by_name) {
   Gateway nowhere(backend_at(80, "no-such-host.invalid"));
   const Reply reply = nowhere.ask();
   EXPECT_EQ(reply.status, 502);
-  EXPECT_TRUE(error_message(reply.body)
-                  .starts_with("backend \"a\": cannot resolve \"no-such-host.invalid\": "));
+  EXPECT_TRUE(error_message(reply.body).starts_with("the model's server: cannot resolve: "));
 }
 
 TEST(Upstream, a_malformed_reply_is_502) {
@@ -345,7 +350,7 @@ TEST(Upstream, a_malformed_reply_is_502) {
     Gateway gateway(backend_at(upstream.port()));
     const Reply reply = gateway.ask();
     EXPECT_EQ(reply.status, 502) << message;
-    EXPECT_EQ(error_message(reply.body), "backend \"a\": " + message);
+    EXPECT_EQ(error_message(reply.body), "the model's server: " + message);
   }
 }
 
