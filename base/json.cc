@@ -116,12 +116,19 @@ uint32_t Document::end_of(uint32_t begin) const {
     const auto found = std::ranges::lower_bound(long_values_, at, {}, &Range::begin);
     return found != long_values_.end() && found->begin == at ? found->end : 0;
   };
+  if (!opens(text_[begin])) {
+    const uint32_t near = near_end(begin);
+    return near != 0 ? near : remembered_end(begin);
+  }
   uint32_t at = begin, depth = 0;
   do {
     const char c = text_[at];
-    const bool is_scalar = c == '"' || !ends_scalar(c);
-    uint32_t end = is_scalar ? near_end(at) : 0;
-    if (end == 0 && (is_scalar || opens(c))) end = remembered_end(at);
+    uint32_t end = 0;
+    if (opens(c)) {
+      end = remembered_end(at);
+    } else if (c == '"' || !ends_scalar(c)) {
+      end = end_of(at);
+    }
     if (end == 0) depth = depth_after(c, depth);
     at = end != 0 ? end : at + 1;
   } while (depth > 0);

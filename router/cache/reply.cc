@@ -10,6 +10,7 @@
 
 #include "base/ascii.h"
 #include "base/json_writer.h"
+#include "router/dialects/events.h"
 
 namespace signalbox::cache {
 namespace {
@@ -176,6 +177,44 @@ Result<void> check_keepable(std::string_view body) {
     }
   }
   if (count == 0) return fail(Code::kInvalid, "no choices");
+  return {};
+}
+
+namespace {
+
+Result<void> check_native_end(const json::Value& root) {
+  const std::string_view stop = text_at(root, "stop_reason"), status = text_at(root, "status");
+  const bool is_well =
+      stop == "end_turn" || stop == "stop_sequence" || stop == "tool_use" || status == "completed";
+  if (is_well) return {};
+  return fail(Code::kInvalid, "a reply that did not end by itself");
+}
+
+}  // namespace
+
+// The events that end a stream hold what a whole reply holds at its root.
+Result<void> check_native(std::string_view body, bool is_stream) {
+  if (!is_stream) {
+    SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::string(body)));
+    return check_native_end(document.root());
+  }
+  bool has_end = false;
+  const dialects::EventReader::Take take = [&](std::string_view data) -> Result<void> {
+    if (ascii::trimmed(data).empty() || ascii::trimmed(data) == "[DONE]") return {};
+    SIGNALBOX_TRY(const json::Document event, json::Document::parse(std::string(data)));
+    const std::string_view type = text_at(event.root(), "type");
+    if (type == "error") return fail(Code::kInvalid, "an error");
+    const auto end = event.root().find(type == "message_delta" ? "delta" : "response");
+    const bool ends = type == "message_stop" || type == "response.completed";
+    if (end && (type == "message_delta" || type == "response.completed"))
+      SIGNALBOX_TRY_VOID(check_native_end(*end));
+    has_end = has_end || ends;
+    return {};
+  };
+  dialects::EventReader reader;
+  SIGNALBOX_TRY_VOID(reader.push(body, take));
+  SIGNALBOX_TRY_VOID(reader.finish(take));
+  if (!has_end) return fail(Code::kInvalid, "a stream without an end");
   return {};
 }
 

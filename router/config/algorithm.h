@@ -3,12 +3,15 @@
 // replies of several. `global.router.model_selection` also has the blocks of algorithms that
 // choose.
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "router/config/signals.h"
 
 namespace signalbox::config {
 
@@ -184,6 +187,41 @@ struct Workflows {
   std::string on_error;
 };
 
+// --- models that answer the questions of a System One request, in turn ---
+
+/// A bound on one figure of the answers to these questions.
+struct AnswerRule {
+  std::string question;              // "": every question
+  std::string question_type;         // "": every type
+  std::optional<std::string> state;  // nullopt: every state; "": that of the request itself
+  std::string field;
+  Predicate predicate;
+};
+
+/// All rules must hold.
+struct Acceptance {
+  std::vector<AnswerRule> rules;
+};
+
+struct AnswerQuality {
+  std::string type;
+  Acceptance acceptance;
+};
+
+struct Stage {
+  struct Generation {
+    uint32_t max_output_tokens = 0;
+  };
+  std::string name;
+  std::string kind;  // native, judge
+  std::string model;
+  bool enabled = true;
+  std::chrono::milliseconds timeout{0};  // 0: none of its own
+  std::optional<Acceptance> accept;
+  Generation generation;     // of a judge
+  std::string instructions;  // of a judge
+};
+
 /// Bounds on the calls that an algorithm makes for one request. 0: the bound of
 /// global.integrations.looper, and there: no bound. Signalbox only.
 struct LoopBudget {
@@ -191,6 +229,8 @@ struct LoopBudget {
   uint64_t max_tokens = 0;  // of prompts and replies together
   double max_cost = 0;      // at the models' prices
   uint32_t max_seconds = 0;
+  std::chrono::milliseconds deadline{0};  // the same, more exactly; it precedes max_seconds
+  bool operator==(const LoopBudget&) const = default;
 };
 
 struct Algorithm {
@@ -208,7 +248,12 @@ struct Algorithm {
   std::optional<Remom> remom;
   std::optional<Fusion> fusion;
   std::optional<Workflows> workflows;
+  AnswerQuality quality;      // with stages
+  std::vector<Stage> stages;  // for the type cascade
   LoopBudget budget;
+
+  /// True if the models answer questions of System One, and no chats.
+  bool is_native() const { return type == "cascade"; }
 };
 
 /// True if the algorithm calls several models instead of choosing one, for a decision with this

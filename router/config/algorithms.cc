@@ -9,13 +9,19 @@
 namespace signalbox::config {
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::string_view kAlgorithmNames =
     "static random router_dc hybrid latency_aware multi_factor automix knn kmeans svm mlp prompt "
-    "confidence ratings remom fusion workflows";
+    "confidence ratings remom fusion workflows cascade";
 // Names in older files, and two that choose by a model that the router does not run.
 constexpr auto kOtherAlgorithms = std::to_array<std::string_view>(
     {"elo", "rl_driven", "gmtrouter", "session_aware", "bandit", "thompson", "personalization",
      "router_r1", "decision", "hiershrink"});
+constexpr std::string_view kNoPolicy =
+    "\"policy\" chose the next stage by a file of measurements, and the Semantic Router has "
+    "removed "
+    "it; expected cascade with the same stages";
 
 template <class Names>
 bool has_name(const Names& names, std::string_view name) {
@@ -33,6 +39,7 @@ void read_algorithm_name(Reader& reader, const yaml::Node& node, std::string& ou
     out = "static";
     return;
   }
+  if (out == "policy") return reader.error(node.line, std::string(kNoPolicy));
   reader.error(node.line, fmt::format("unknown algorithm \"{}\"{}", out, suggestion(out, known)));
 }
 
@@ -42,7 +49,6 @@ constexpr Key algorithm_name(At<std::string> at, std::string_view why) {
   return key;
 }
 
-constexpr std::string_view kOnErrorWords = "skip fail fallback";
 template <class S>
 constexpr Key on_error(std::string_view why) {
   return word(FIELD(S, on_error), kOnErrorWords, why);
@@ -197,50 +203,8 @@ constexpr Key kLoopBudgetKeys[] = {
             "Greatest number of tokens, of prompts and replies together."),
     positive(FIELD(LoopBudget, max_cost), "Greatest cost at the prices of the models."),
     integer(FIELD(LoopBudget, max_seconds), 0, 86'400, "Greatest time, in seconds."),
+    duration(FIELD(LoopBudget, deadline), 1ms, 24h, "The same, such as `500ms`. It precedes."),
 };
-
-using CascadeWeights = ConfidenceCascade::HybridWeights;
-
-constexpr Key kCascadeWeightsKeys[] = {
-    positive(FIELD(CascadeWeights, logprob_weight), "Weight of the mean log-probability."),
-    positive(FIELD(CascadeWeights, margin_weight), "Weight of the margin to the second token."),
-};
-constexpr Section kCascadeWeights{kCascadeWeightsKeys};
-
-constexpr std::string_view kNoVerifier =
-    "no server verifies replies; with `automix_entailment` each model grades its own";
-
-void report_verifier(Reader& reader, const yaml::Node& node, std::string& url) {
-  if (!url.empty()) reader.does_without(node.line, kNoVerifier);
-}
-
-constexpr Key kCascadeKeys[] = {
-    word(FIELD(ConfidenceCascade, confidence_method),
-         "avg_logprob margin hybrid self_verify automix_entailment",
-         "How to measure the confidence in a reply: by its mean log probability (default), by the "
-         "distance to the second-best tokens, by both, or by the model's own grade."),
-    number(FIELD(ConfidenceCascade, threshold), 0, 1,
-           "Confidence that ends the cascade. Default: 0.5 for `margin` and `hybrid`, 0.7 for "
-           "grades; with `avg_logprob` any reply with log probabilities ends it."),
-    object(FIELD(ConfidenceCascade, hybrid_weights), kCascadeWeights, "Weights of `hybrid`."),
-    on_error<ConfidenceCascade>("Reaction if a model fails: continue (`skip`, default) or `fail`."),
-    word(FIELD(ConfidenceCascade, escalation_order), "size small_to_large declared cost automix",
-         "Order of the models: by `param_size` (default), as declared, by price, or by quality and "
-         "price."),
-    share(FIELD(ConfidenceCascade, cost_quality_tradeoff),
-          "For the order `automix`: 0 considers only quality, 1 only costs. Default: 0.3."),
-    word(FIELD(ConfidenceCascade, token_filter), "all tool_call_args",
-         "Tokens that count: all (default), or only those with letters or digits."),
-    string(FIELD(ConfidenceCascade, verifier_server_url),
-           "URL of a verifier, for `automix_entailment`. It is not called.")
-        .then<report_verifier>(),
-    count(FIELD(ConfidenceCascade, verifier_timeout_seconds),
-          "Time limit of the verifier, in seconds.")
-        .not_built(kNoVerifier)
-        .unless("0"),
-    unread("max_response_bytes", "Greatest reply of the verifier.", kNoVerifier).unless("0"),
-};
-constexpr Section kCascade{kCascadeKeys};
 
 constexpr Key kRatingsKeys[] = {
     count(FIELD(Ratings, max_concurrent), "Calls at a time. Default: global.integrations.looper."),
@@ -396,12 +360,14 @@ constexpr Key kAlgorithmKeys[] = {
     object(FIELD(Algorithm, svm), kMlSelector, "Support vector machine."),
     object(FIELD(Algorithm, mlp), kMlSelector, "Small neural network."),
     unread("decision", "A model that chooses.", "`static` is used"),
-    object(FIELD(Algorithm, confidence), kCascade,
+    object(FIELD(Algorithm, confidence), kConfidence,
            "Models from small to large until one is confident."),
     object(FIELD(Algorithm, ratings), kRatings, "All models side by side."),
     object(FIELD(Algorithm, remom), kRemom, "Rounds of replies, then a synthesis."),
     object(FIELD(Algorithm, fusion), kFusion, "A panel of models and a judge."),
     object(FIELD(Algorithm, workflows), kWorkflows, "Steps of a plan."),
+    object(FIELD(Algorithm, quality), kQuality, "Figures that an answer of `cascade` needs."),
+    named(FIELD(Algorithm, stages), kStage, "Models that `cascade` calls in turn."),
     object(FIELD(Algorithm, budget), kLoopBudget,
            "Bounds on the calls of a request, instead of those of global.integrations.looper. "
            "Signalbox only."),
@@ -531,16 +497,15 @@ constexpr Section kLearningProtection{kLearningProtectionKeys};
 using LearningStore = Learning::StateStore;
 
 constexpr Key kLearningStoreKeys[] = {
-    word(
-        FIELD(LearningStore, backend), "memory redis",
-        "`memory` (default), or `redis`, by which routers share what they learn and which keeps it "
-        "over a restart."),
+    word(FIELD(LearningStore, backend), "memory redis valkey",
+         "`memory` (default), or `redis` or `valkey`, where routers share what they have learnt.")
+        .then<read_valkey_as_redis>(),
     integer(FIELD(LearningStore, ttl_seconds), 1, 1'000'000'000,
             "Time for which a conversation is kept after its last request, in seconds. Default: "
             "86400."),
     integer(FIELD(LearningStore, timeout_ms), 0, 60'000,
             "Time limit of an exchange with Redis, in milliseconds. 0: the default, 500."),
-    object(FIELD(LearningStore, redis), kRedis, "The server, for `redis`."),
+    object(FIELD(LearningStore, redis), kRedis, "The server, for either.").also("valkey"),
 };
 
 void check_learning_store(Reader& reader, const yaml::Node& node, LearningStore& store) {

@@ -162,7 +162,12 @@ void check_entrypoint(Reader& reader, const yaml::Node& node, Entrypoint& out) {
   }
 }
 
+constexpr Choice kEntrypointApis[] = {{"chat", Entrypoint::Api::kChat},
+                                      {"systemone", Entrypoint::Api::kSystemOne}};
+
 constexpr Key kEntrypointKeys[] = {
+    choice(FIELD(Entrypoint, api), kEntrypointApis,
+           "API of the requests. Default: `chat`, in any of its forms."),
     remark("name"),
     remark("description"),
     texts(FIELD(Entrypoint, model_names), "Model names of requests that use the recipe.")
@@ -218,6 +223,7 @@ void check_entrypoints(Reader& reader, const yaml::Node& node, const Config& con
   for (const Recipe& recipe : config.recipes) known.push_back(recipe.name);
   std::map<std::string_view, uint32_t> taken;  // the line; 0 for a model
   for (const Model& model : config.providers.models) taken.emplace(model.name, 0);
+  std::map<std::string_view, uint32_t> taken_natively = taken;  // by entrypoints of System One
   for (size_t i = 0; i < config.entrypoints.size(); ++i) {
     const Entrypoint& entrypoint = config.entrypoints[i];
     const yaml::Node& at = node.find("entrypoints")->items[i];
@@ -237,7 +243,8 @@ void check_entrypoints(Reader& reader, const yaml::Node& node, const Config& con
                    entrypoint.rules[r].recipe);
     const yaml::Node* names = at.find("model_names");
     for (const std::string& model : entrypoint.model_names) {
-      const auto [other, is_new] = taken.emplace(model, names->line);
+      auto& of_api = entrypoint.api == Entrypoint::Api::kChat ? taken : taken_natively;
+      const auto [other, is_new] = of_api.emplace(model, names->line);
       if (is_new) continue;
       const uint32_t line = other->second;
       error("model_names", names->line,

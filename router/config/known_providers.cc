@@ -1,6 +1,7 @@
-// Facts that newer files leave out, because the catalogue of the Semantic Router has them: the
-// addresses of well-known providers, and the names that its models have at servers. Only public
-// facts are here; a name that is missing is an error of the file, and `provider_model_id` sets it.
+// Facts that files leave out, because the Semantic Router has them: the addresses of well-known
+// providers, the names that models of its catalogue have at servers, and the parameters by which
+// families of models reason. Only public facts are here; a name that is missing is an error of the
+// file, whose own keys set it.
 
 #include <algorithm>
 #include <iterator>
@@ -158,7 +159,95 @@ std::string_view name_at(std::string_view provider, std::string_view catalog) {
   return has_repositories && open != std::end(kOpenModels) ? open->repository : std::string_view();
 }
 
+// --- reasoning ---
+
+constexpr Choice kReasoningTypes[] = {
+    {"chat_template_kwargs", ReasoningFamily::Type::kChatTemplateKwargs},
+    {"reasoning_effort", ReasoningFamily::Type::kReasoningEffort},
+    {"top_level_reasoning_effort", ReasoningFamily::Type::kTopLevelReasoningEffort},
+};
+
+constexpr std::string_view kOneParameter =
+    "the parameter alone switches reasoning, and the decision selects the effort";
+
+constexpr Key kModelReasoningKeys[] = {
+    text(FIELD_AS("family", Model, reasoning_family), "The same as `reasoning_family`."),
+    choice(FIELD_AS("type", Model, own_reasoning.type), kReasoningTypes,
+           "Place of the parameter in a request, instead of a family."),
+    text(FIELD_AS("parameter", Model, own_reasoning.parameter),
+         "Name of the parameter, for `type`."),
+    unread("activation_parameter", "A further parameter.", kOneParameter),
+    unread("effort_flags", "Parameters for efforts.", kOneParameter),
+    unread("levels", "Efforts that the model has.", kOneParameter),
+    unread("default", "Effort if a decision names none.", kOneParameter),
+    unread("disabled", "Value that switches reasoning off.", kOneParameter),
+    unread("modes", "Modes that the model has.", kOneParameter),
+    unread("default_mode", "Mode if a decision names none.", kOneParameter),
+};
+
+constexpr Key kReasoningFamilyKeys[] = {
+    choice(FIELD(ReasoningFamily, type), kReasoningTypes, "Place of the parameter in a request.")
+        .required(),
+    text(FIELD(ReasoningFamily, parameter), "Name of the parameter.").required(),
+};
+
+// Families that a file need not describe. The names are the Semantic Router's.
+struct KnownFamily {
+  std::string_view name;
+  ReasoningFamily::Type type;
+  std::string_view parameter;
+};
+constexpr KnownFamily kKnownFamilies[] = {
+    {"deepseek", ReasoningFamily::Type::kChatTemplateKwargs, "thinking"},
+    {"gpt", ReasoningFamily::Type::kReasoningEffort, "reasoning_effort"},
+    {"gpt-oss", ReasoningFamily::Type::kReasoningEffort, "reasoning_effort"},
+    {"qwen3", ReasoningFamily::Type::kChatTemplateKwargs, "enable_thinking"},
+};
+
+void find_family(Reader& reader, uint32_t line, const std::string& family) {
+  auto& families = reader.config.providers.reasoning_families;
+  if (families.contains(family)) return;
+  std::vector<std::string_view> known;
+  for (const auto& [name, described] : families) known.push_back(name);
+  for (const KnownFamily& each : kKnownFamilies) {
+    known.push_back(each.name);
+    if (each.name != family) continue;
+    families[family] = {each.type, std::string(each.parameter)};
+    return;
+  }
+  reader.error(line, fmt::format("unknown family \"{}\" (known: {})", family, join(known)));
+}
+
 }  // namespace
+
+constinit const Section kModelReasoning{kModelReasoningKeys};
+constinit const Section kReasoningFamily{kReasoningFamilyKeys};
+
+void set_reasoning(Reader& reader, const yaml::Node& node, Model& out) {
+  const yaml::Node* reasoning = node.find("reasoning");
+  const auto has = [&](std::string_view key) {
+    return reasoning != nullptr && given(*reasoning, key) != nullptr;
+  };
+  if (has("type") || has("parameter")) {
+    if (!out.reasoning_family.empty() || !has("type") || out.own_reasoning.parameter.empty()) {
+      return reader.at_key("reasoning", [&] {
+        reader.error(reasoning->line, "expected either family, or type and parameter");
+      });
+    }
+    out.reasoning_family = fmt::format("reasoning of {}", out.name);
+    reader.config.providers.reasoning_families[out.reasoning_family] = out.own_reasoning;
+    return;
+  }
+  if (out.reasoning_family.empty()) return;
+  const bool is_newer = has("family");
+  if (is_newer && given(node, "reasoning_family") != nullptr)
+    return reader.error(reasoning->line,
+                        "\"reasoning_family\" and \"reasoning.family\" are the same; expected "
+                        "one of them");
+  const yaml::Node* at = is_newer ? reasoning->find("family") : node.find("reasoning_family");
+  reader.at_key(is_newer ? "reasoning.family" : "reasoning_family",
+                [&] { find_family(reader, at->line, out.reasoning_family); });
+}
 
 const KnownProvider* find_provider(std::string_view id) {
   const auto found = std::ranges::find(kKnownProviders, id, &KnownProvider::id);

@@ -10,7 +10,7 @@
 
 #include "base/ascii.h"
 #include "base/yaml_tree.h"
-#include "router/config/scalars.h"
+#include "router/config/reader.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {

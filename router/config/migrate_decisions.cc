@@ -9,7 +9,7 @@
 
 #include "base/yaml_tree.h"
 #include "router/config/migrate.h"
-#include "router/config/scalars.h"
+#include "router/config/reader.h"
 
 namespace signalbox::config {
 

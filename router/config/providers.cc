@@ -318,60 +318,6 @@ void name_at_provider(Reader& reader, const yaml::Node& node, Model& out) {
   });
 }
 
-// Families that a file need not describe. The names are the Semantic Router's.
-struct KnownFamily {
-  std::string_view name;
-  ReasoningFamily::Type type;
-  std::string_view parameter;
-};
-constexpr KnownFamily kKnownFamilies[] = {
-    {"deepseek", ReasoningFamily::Type::kChatTemplateKwargs, "thinking"},
-    {"gpt", ReasoningFamily::Type::kReasoningEffort, "reasoning_effort"},
-    {"gpt-oss", ReasoningFamily::Type::kReasoningEffort, "reasoning_effort"},
-    {"qwen3", ReasoningFamily::Type::kChatTemplateKwargs, "enable_thinking"},
-};
-
-void find_family(Reader& reader, uint32_t line, const std::string& family) {
-  auto& families = reader.config.providers.reasoning_families;
-  if (families.contains(family)) return;
-  std::vector<std::string_view> known;
-  for (const auto& [name, described] : families) known.push_back(name);
-  for (const KnownFamily& each : kKnownFamilies) {
-    known.push_back(each.name);
-    if (each.name != family) continue;
-    families[family] = {each.type, std::string(each.parameter)};
-    return;
-  }
-  reader.error(line, fmt::format("unknown family \"{}\" (known: {})", family, join(known)));
-}
-
-// `reasoning` of newer files names a family or describes one.
-void set_reasoning(Reader& reader, const yaml::Node& node, Model& out) {
-  const yaml::Node* reasoning = node.find("reasoning");
-  const auto has = [&](std::string_view key) {
-    return reasoning != nullptr && given(*reasoning, key) != nullptr;
-  };
-  if (has("type") || has("parameter")) {
-    if (!out.reasoning_family.empty() || !has("type") || out.own_reasoning.parameter.empty()) {
-      return reader.at_key("reasoning", [&] {
-        reader.error(reasoning->line, "expected either family, or type and parameter");
-      });
-    }
-    out.reasoning_family = fmt::format("reasoning of {}", out.name);
-    reader.config.providers.reasoning_families[out.reasoning_family] = out.own_reasoning;
-    return;
-  }
-  if (out.reasoning_family.empty()) return;
-  const bool is_newer = has("family");
-  if (is_newer && given(node, "reasoning_family") != nullptr)
-    return reader.error(reasoning->line,
-                        "\"reasoning_family\" and \"reasoning.family\" are the same; expected "
-                        "one of them");
-  const yaml::Node* at = is_newer ? reasoning->find("family") : node.find("reasoning_family");
-  reader.at_key(is_newer ? "reasoning.family" : "reasoning_family",
-                [&] { find_family(reader, at->line, out.reasoning_family); });
-}
-
 // Anthropic's servers have their own API, which takes keys in a header of its own. A model with
 // `api_format: openai` uses their other API, which takes them like all others.
 void set_anthropic(const yaml::Node& node, Model& out) {
@@ -420,6 +366,9 @@ constexpr Key kPricingKeys[] = {
     positive(FIELD(Pricing, reasoning_per_1m),
              "Price of a million generated tokens of reasoning. Default: that of generated tokens. "
              "Signalbox only."),
+    positive(FIELD(Pricing, per_request),
+             "Price of each answered request beside that of its tokens, for models of pictures and "
+             "sounds whose servers count no tokens. Signalbox only."),
 };
 constexpr Section kPricing{kPricingKeys};
 
@@ -432,32 +381,15 @@ constexpr Key kPiiPolicyKeys[] = {
 constexpr Section kPiiPolicy{kPiiPolicyKeys};
 
 constexpr Choice kApiFormats[] = {{"openai", Model::ApiFormat::kOpenAi},
-                                  {"anthropic", Model::ApiFormat::kAnthropic}};
+                                  {"anthropic", Model::ApiFormat::kAnthropic},
+                                  {"systemone", Model::ApiFormat::kSystemOne}};
 
-constexpr Choice kReasoningTypes[] = {
-    {"chat_template_kwargs", ReasoningFamily::Type::kChatTemplateKwargs},
-    {"reasoning_effort", ReasoningFamily::Type::kReasoningEffort},
-    {"top_level_reasoning_effort", ReasoningFamily::Type::kTopLevelReasoningEffort},
-};
-
-constexpr std::string_view kOneParameter =
-    "the parameter alone switches reasoning, and the decision selects the effort";
-
-constexpr Key kModelReasoningKeys[] = {
-    text(FIELD_AS("family", Model, reasoning_family), "The same as `reasoning_family`."),
-    choice(FIELD_AS("type", Model, own_reasoning.type), kReasoningTypes,
-           "Place of the parameter in a request, instead of a family."),
-    text(FIELD_AS("parameter", Model, own_reasoning.parameter),
-         "Name of the parameter, for `type`."),
-    unread("activation_parameter", "A further parameter.", kOneParameter),
-    unread("effort_flags", "Parameters for efforts.", kOneParameter),
-    unread("levels", "Efforts that the model has.", kOneParameter),
-    unread("default", "Effort if a decision names none.", kOneParameter),
-    unread("disabled", "Value that switches reasoning off.", kOneParameter),
-    unread("modes", "Modes that the model has.", kOneParameter),
-    unread("default_mode", "Mode if a decision names none.", kOneParameter),
-};
-constexpr Section kModelReasoning{kModelReasoningKeys};
+void refuse_deployment(Reader& reader, const yaml::Node& node, void*) {
+  if (is_idle(node)) return;
+  reader.error(node.line,
+               "the router runs no models that answer requests: a server must have the model; "
+               "expected backend_refs instead");
+}
 
 constexpr Key kModelKeys[] = {
     text(FIELD(Model, name), "Name that clients and decisions use.").required(),
@@ -481,6 +413,7 @@ constexpr Key kModelKeys[] = {
              "Name of the model at each provider. A single one is used if there is no "
              "`provider_model_id`; several names have no effect."),
     object(FIELD(Model, pii_policy), kPiiPolicy, "Personal data that the model may see."),
+    unbound("deployment", Kind::kAnything, "Refused, unless it is empty.").with(refuse_deployment),
     unread("control", "Time limits and attempts.",
            "`timeout` of the listener and `reliability` hold"),
     string(FIELD(Model, catalog),
@@ -491,13 +424,6 @@ constexpr Key kModelKeys[] = {
     removed("access_key", "name the key by api_key_env of a backend"),
 };
 constexpr Section kModel{kModelKeys, checked<check_model>};
-
-constexpr Key kReasoningFamilyKeys[] = {
-    choice(FIELD(ReasoningFamily, type), kReasoningTypes, "Place of the parameter in a request.")
-        .required(),
-    text(FIELD(ReasoningFamily, parameter), "Name of the parameter.").required(),
-};
-constexpr Section kReasoningFamily{kReasoningFamilyKeys};
 
 constexpr Key kDefaultsKeys[] = {
     text(FIELD(Providers, default_model),
@@ -535,6 +461,18 @@ void check_fallbacks(Reader& reader, const yaml::Node& models, const Providers& 
   }
 }
 
+// Returns the only model for chats, or "" if there are several. Without any, no chat is answered,
+// and it does not matter which model refuses it.
+std::string only_model(const Providers& providers) {
+  std::string out;
+  for (const Model& model : providers.models) {
+    if (model.api_format == Model::ApiFormat::kSystemOne) continue;
+    if (!out.empty()) return "";
+    out = model.name;
+  }
+  return out.empty() && !providers.models.empty() ? providers.models.front().name : out;
+}
+
 // Finds the default model: the one that the file names, or the only one.
 void check_default(Reader& reader, const yaml::Node& node, Providers& out) {
   const yaml::Node* defaults = node.find("defaults");
@@ -546,12 +484,12 @@ void check_default(Reader& reader, const yaml::Node& node, Providers& out) {
     named = at;
     key = name;
   }
-  if (named == nullptr && out.models.size() == 1) out.default_model = out.models.front().name;
+  if (named == nullptr) out.default_model = only_model(out);
   std::vector<std::string_view> known;
   for (const Model& model : out.models) known.push_back(model.name);
   reader.at_key(fmt::format("defaults.{}", key), [&] {
     if (named == nullptr) {
-      if (out.models.size() == 1) return;
+      if (!out.default_model.empty()) return;
       return reader.error(defaults == nullptr ? node.line : defaults->line,
                           fmt::format("missing; expected the model of requests that no decision "
                                       "matches (known: {})",

@@ -392,6 +392,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_ports(reader, node, config);
   check_auto_names(reader, node, config);
   check_entrypoints(reader, node, config);
+  check_apis(reader, node, config);
   check_recipes(reader, node, config);
   check_answers(reader, node, config);
   refuse_unserved_documents(reader, config);
@@ -426,6 +427,12 @@ void check_listener(Reader& reader, const yaml::Node& node, Listener& out) {
   });
 }
 
+constexpr Key kPublishedKeys[] = {
+    texts(FIELD_AS("models", Listener, system_one),
+          "Names of models and of entrypoints, both of System One."),
+};
+constexpr Section kPublished{kPublishedKeys};
+
 constexpr Key kListenerKeys[] = {
     text(FIELD(Listener, name), "Name in logs and messages.").required(),
     text(
@@ -437,6 +444,9 @@ constexpr Key kListenerKeys[] = {
     text(FIELD(Listener, tls_cert_path),
          "PEM file of the certificate and its chain, for HTTPS instead of HTTP. Signalbox only."),
     text(FIELD(Listener, tls_key_path), "PEM file of the certificate's key. Signalbox only."),
+    object(same<Listener>("systemone"), kPublished,
+           "Names under which clients reach `/v1/systemone`. All listeners have the same. Default: "
+           "none."),
     unbound("api_keys", Kind::kAnything, "Refused, unless it is empty.").with(refuse_keys),
 };
 constexpr Section kListener{kListenerKeys, checked<check_listener>};

@@ -143,10 +143,6 @@ struct Decision : Plugins {
 /// The decision's requirements for everything that keeps its answers; null: none.
 const Emit::Retention* retention_of(const Decision& decision);
 
-/// True for types of signals that files of the Semantic Router have and this router does not. Their
-/// signals are unavailable.
-bool is_unbuilt_signal(std::string_view type);
-
 /// True if the decision has no conditions.
 bool always_matches(const Decision& decision);
 
@@ -257,12 +253,22 @@ struct Routing {
   std::vector<InputModalitySignal> input_modality;
   std::vector<ClassSignal> actions;
   std::vector<AgenticFactsSignal> agentic_facts;
+  std::vector<SessionSignal> session;
+  std::vector<ClassSignal> random;
+  std::vector<QuestionSignal> questions;
   std::vector<ClassifierSignal> classifiers;
 
   Projections projections;
   std::vector<Decision> decisions;
   DataPolicy data_policy;
+  LoopBudget budget;  // of decisions with the algorithm cascade that have none
 };
+
+inline constexpr std::string_view kSessionMetric = "session_metric";  // a type that is not built
+
+/// True for signals that files of the Semantic Router have and this router cannot compute. They are
+/// unavailable. The name may be NAME:KEY.
+bool is_unbuilt_signal(const Routing& routing, std::string_view type, std::string_view name);
 
 /// The name of the routing at the top of the file, for entrypoints.
 inline constexpr std::string_view kDefaultRecipe = "default";
@@ -297,10 +303,15 @@ struct EntrypointRule {
   std::string recipe;
 };
 
+/// The path of requests of System One.
+inline constexpr std::string_view kSystemOnePath = "/v1/systemone";
+
 struct Entrypoint {
+  enum class Api { kChat, kSystemOne };
   std::vector<std::string> model_names;
   std::string recipe;                 // or kDefaultRecipe; "": a rule chooses
   std::vector<EntrypointRule> rules;  // of those that match, the narrowest one wins
+  Api api = Api::kChat;               // of the requests that may name it
 };
 
 /// Returns the value of a request header field by its lower-case name. Empty: the request has no

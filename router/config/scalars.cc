@@ -1,6 +1,6 @@
 // Exact conversions: the whole scalar must be the value; nothing is rounded or cut silently.
 
-#include "router/config/scalars.h"
+#include "router/config/reader.h"
 
 #include <algorithm>
 #include <charconv>

@@ -34,6 +34,11 @@ const KnownProvider* find_provider_at(std::string_view address);
 /// the Semantic Router's catalogue. Reports a name that is not known. The reader is at the model.
 std::string name_in_catalog(Reader& reader, const yaml::Node& node, const Model& model);
 
+extern const Section kModelReasoning;
+extern const Section kReasoningFamily;
+/// `reasoning` of newer files names a family or describes one. The reader is at the model.
+void set_reasoning(Reader& reader, const yaml::Node& node, Model& out);
+
 // endpoint.cc
 /// Checks the values that become fields of a request's header, or a part of its first line. The
 /// reader is at the backend.
@@ -89,6 +94,8 @@ struct StoreKeys {
   const std::string& backend;
   std::string_view records;
 };
+/// Valkey has Redis's protocol, so the names `valkey` and `redis` stand for one store.
+void read_valkey_as_redis(Reader& reader, const yaml::Node& node, std::string& backend);
 /// Checks the servers of a store. `postgres` is null if the store cannot be in PostgreSQL.
 void check_store(Reader& reader, const yaml::Node& node, const StoreKeys& store, const Redis& redis,
                  const Postgres* postgres = nullptr);
@@ -112,6 +119,17 @@ bool is_bound(const Config& config, const Routing* routing, std::string_view cla
 /// Gives each task the model that a binding names. Reports bindings that cannot be kept.
 void apply_bindings(Reader& reader, Config& config);
 
+// cascade.cc
+extern const Section kConfidence;
+extern const Section kAcceptance;
+extern const Section kQuality;
+extern const Section kStage;
+/// Checks the stages and the models of a decision whose models answer questions of System One, and
+/// that no other decision has such a model. The reader is at the decision.
+void check_stages(Reader& reader, const yaml::Node& node, const Decision& decision);
+/// Checks that such decisions are reached through an entrypoint of that API, and no others are.
+void check_apis(Reader& reader, const yaml::Node& node, const Config& config);
+
 // entrypoints.cc
 extern const Section kEntrypoint;
 /// Checks that each entrypoint leads to a recipe of the file, under a name that is not taken.
@@ -128,6 +146,8 @@ void check_recipes(Reader& reader, const yaml::Node& node, const Config& config)
 
 // signals.cc
 extern const Section kSignals;
+/// Checks the label of a condition against the classes or options of its signal.
+void check_label(Reader& reader, const yaml::Node& node, const Rule& rule);
 
 // request_signals.cc
 extern const Section kContext;
@@ -142,6 +162,9 @@ extern const Section kAgenticFacts;
 extern const Section kPredicate;
 extern const Section kRoleBinding;
 extern const Section kStructure;
+extern const Section kSession;
+extern const Section kRandom;
+extern const Section kQuestion;
 template <class S>
 constexpr Key signal_name() {
   return text(FIELD(S, name), "Name for conditions.").required();
@@ -168,6 +191,7 @@ void check_members(Reader& reader, const yaml::Node& node, const Partition& part
 extern const Section kDecision;
 
 // algorithms.cc
+constexpr std::string_view kOnErrorWords = "skip fail fallback";
 extern const Section kLoopBudget;
 extern const Section kAlgorithm;
 extern const Section kRouter;

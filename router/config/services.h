@@ -22,6 +22,7 @@ struct Listener {
   std::chrono::milliseconds timeout{300'000};  // of a whole request, reply included
   std::string tls_cert_path = {};              // "": plain HTTP
   std::string tls_key_path = {};
+  std::vector<std::string> system_one = {};  // names that requests of System One may have
 };
 
 /// How the router's own models compute: see engine::Precision.

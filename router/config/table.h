@@ -29,7 +29,6 @@
 #include <vector>
 
 #include "router/config/reader.h"
-#include "router/config/scalars.h"
 
 namespace signalbox::config {
 

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/json_writer.h"
+#include "router/config/access.h"
+#include "router/gateway/admit.h"
 #include "router/gateway/own_replies.h"
 #include "router/gateway/plan_request.h"
 #include "router/gateway/read_request.h"
@@ -22,13 +24,6 @@ using gateway::RequestScope;
 constexpr int kBlockedStatus = 403;
 constexpr std::string_view kBlockedCode = "content_policy_violation";  // OpenAI's, for images
 
-std::string chat_of(const config::Model& model, std::string_view texts) {
-  json::Writer out;
-  out.begin_object().member("model", model.name).key("messages").begin_array();
-  out.begin_object().member("role", "user").member("content", texts).end_object();
-  return out.end_array().end_object().take();
-}
-
 /// The plan of a request that no guard reads.
 routing::Plan plan_for(const RequestScope& scope, const config::Model& model) {
   routing::Plan plan;
@@ -38,13 +33,48 @@ routing::Plan plan_for(const RequestScope& scope, const config::Model& model) {
   return plan;
 }
 
-/// Reads the chat, runs the guards and plans.
-http::Task<Result<routing::Plan>> judge(RequestScope& scope, const ParsedRequest& chat) {
+}  // namespace
+
+http::Task<bool> refuse(RequestScope& scope, std::string_view recipe, const config::Model* model,
+                        limits::Requester& requester) {
+  if (config::refuses_stranger(scope.config(), requester.user, requester.groups)) {
+    co_await gateway::send_nameless(scope);
+    co_return true;
+  }
+  const bool is_own = model == nullptr && recipe.empty();
+  const std::string_view name = model == nullptr ? std::string_view() : model->name;
+  if (const auto why = is_own ? std::nullopt : gateway::find_forbidden(scope, recipe, name)) {
+    co_await gateway::send_forbidden(scope, *why);
+    co_return true;
+  }
+  // The router's own models cost nothing.
+  const std::optional<spending::Finding> budget =
+      is_own ? std::nullopt : gateway::admit_to_spend(scope, requester);
+  if (budget && budget->action == spending::Finding::Action::kRefuse) {
+    co_await gateway::send_over_budget(scope, *budget);
+    co_return true;
+  }
+  auto limited = gateway::admit(scope, requester);
+  if (!limited && model != nullptr)
+    limited = gateway::admit_to_model(scope, model->name, requester);
+  if (!limited) co_return false;
+  const http::Headers headers = gateway::undecided_headers(scope);
+  co_await gateway::send_limited(scope, *limited, headers);
+  co_return true;
+}
+
+std::string chat_of(std::string_view model, std::string_view texts) {
+  json::Writer out;
+  out.begin_object().member("model", model).key("messages").begin_array();
+  out.begin_object().member("role", "user").member("content", texts).end_object();
+  return out.end_array().end_object().take();
+}
+
+http::Task<Result<routing::Plan>> judge(RequestScope& scope, const ParsedRequest& chat,
+                                        routing::Evaluation& evaluation) {
   const size_t bytes = chat.chat.document.source().size();
-  routing::Evaluation evaluation = scope.context.router.evaluate(
-      chat.chat, [&scope](std::string_view name) { return scope.headers().find(name); });
   const Result<gateway::Understanding> understanding =
-      co_await gateway::understand(scope, bytes, evaluation);
+      co_await gateway::understand(scope, chat, evaluation);
   if (!understanding) co_return tl::unexpected<Error>(understanding.error());
   Result<routing::Plan> plan = fail(Code::kInternal, "the request was not planned");
   std::function<void()> make_plan = [&] {
@@ -53,6 +83,12 @@ http::Task<Result<routing::Plan>> judge(RequestScope& scope, const ParsedRequest
   const Result<void> ran = co_await gateway::run_by_size(scope, bytes, std::move(make_plan));
   if (!ran) co_return tl::unexpected<Error>(ran.error());
   co_return plan;
+}
+
+http::Task<> send_unplanned(const RequestScope& scope, const Error& error) {
+  const bool is_late = error.code == Code::kDeadline && !scope.exchange.interrupt.raised();
+  auto sent = is_late ? gateway::send_unjudged(scope, error) : gateway::send_error(scope, error);
+  co_await std::move(sent);
 }
 
 http::Task<> send_blocked(const RequestScope& scope, const ParsedRequest& chat,
@@ -76,8 +112,6 @@ http::Task<> send_blocked(const RequestScope& scope, const ParsedRequest& chat,
                               kBlockedCode, scope.api.error_shape());
 }
 
-}  // namespace
-
 http::Task<std::optional<routing::Plan>> pass_guards(RequestScope& scope, const Endpoint& endpoint,
                                                      const RequestReading& reading,
                                                      const config::Model& model) {
@@ -96,18 +130,17 @@ http::Task<std::optional<routing::Plan>> pass_guards(RequestScope& scope, const 
   if (restricts || endpoint.generates || masks) read = reading.texts;
   if (restricts || masks) read += reading.others;
   if (read.empty()) co_return plan_for(scope, model);
-  auto parsed = request::ChatRequest::parse(chat_of(model, read));
+  auto parsed = request::ChatRequest::parse(chat_of(model.name, read));
   if (!parsed) {
     co_await gateway::send_error(scope, parsed.error());
     co_return std::nullopt;
   }
   const ParsedRequest chat{*std::move(parsed), nullptr};
-  Result<routing::Plan> plan = co_await judge(scope, chat);
+  routing::Evaluation evaluation = scope.context.router.evaluate(
+      chat.chat, [&scope](std::string_view name) { return scope.headers().find(name); });
+  Result<routing::Plan> plan = co_await judge(scope, chat, evaluation);
   if (!plan) {
-    const bool is_late = plan.error().code == Code::kDeadline && !scope.exchange.interrupt.raised();
-    auto sent = is_late ? gateway::send_unjudged(scope, plan.error())
-                        : gateway::send_error(scope, plan.error());
-    co_await std::move(sent);
+    co_await send_unplanned(scope, plan.error());
     co_return std::nullopt;
   }
   if (plan->path == routing::Plan::Path::kUpstream && plan->masks.empty() && plan->model == &model)

@@ -16,6 +16,7 @@
 #include "router/endpoints/multipart.h"
 #include "router/endpoints/request_reading.h"
 #include "router/endpoints/table.h"
+#include "router/endpoints/task_run.h"
 #include "router/gateway/admit.h"
 #include "router/gateway/metered_reply.h"
 #include "router/gateway/own_replies.h"
@@ -58,13 +59,28 @@ Result<const config::Model*> files_model(const config::Config& config) {
 
 /// The setting by which the file states that a model's servers have the endpoint.
 std::string_view setting_of(const Endpoint& endpoint) {
+  if (endpoint.is_task()) return "api_format: systemone";
   if (!endpoint.chats) return "api_format: openai";
   return endpoint.is_of_anthropic() ? "api_format: anthropic" : "responses_api: true";
 }
 
 bool has_endpoint(const config::Model& model, const Endpoint& endpoint) {
-  return endpoint.chats ? plugins::speaks(model, *endpoint.chats)
-                        : model.api_format == config::Model::ApiFormat::kOpenAi;
+  using Format = config::Model::ApiFormat;
+  if (endpoint.chats) return plugins::speaks(model, *endpoint.chats);
+  return model.api_format == (endpoint.is_task() ? Format::kSystemOne : Format::kOpenAi);
+}
+
+/// True if the file names the model, or the entrypoint, for requests of System One.
+bool is_published(const config::Config& config, std::string_view name) {
+  const std::vector<config::Listener>& all = config.listeners;
+  return !all.empty() &&
+         std::ranges::find(all.front().system_one, name) != all.front().system_one.end();
+}
+
+bool names_stages(const config::Config& config, const Endpoint& endpoint,
+                 const RequestReading& reading) {
+  return endpoint.is_task() && reading.model && is_published(config, *reading.model) &&
+         stands_for_stages(config, *reading.model);
 }
 
 bool stands_for_several(const config::Config& config, std::string_view name) {
@@ -81,6 +97,8 @@ Result<const config::Model*> named_model(const config::Config& config, const End
   if (!reading.model)
     return fail(Code::kInvalid, "model: expected the name of a configured model, found none");
   const std::string quoted = json::quote_briefly(*reading.model);
+  if (endpoint.is_task() && !is_published(config, *reading.model))
+    return fail(Code::kNotFound, "model: {} is not one of listeners.systemone.models", quoted);
   const config::Model* model = config.providers.find(*reading.model);
   if (model == nullptr && stands_for_several(config, *reading.model)) {
     return fail(Code::kInvalid,
@@ -96,34 +114,6 @@ Result<const config::Model*> named_model(const config::Config& config, const End
                 quoted, setting_of(endpoint));
   }
   return model;
-}
-
-/// Answers a request that the client may not send now; false if there is none to answer.
-http::Task<bool> refuse(RequestScope& scope, const config::Model* model,
-                        limits::Requester& requester) {
-  if (config::refuses_stranger(scope.config(), requester.user, requester.groups)) {
-    co_await gateway::send_nameless(scope);
-    co_return true;
-  }
-  if (const auto why =
-          model == nullptr ? std::nullopt : gateway::find_forbidden(scope, {}, model->name)) {
-    co_await gateway::send_forbidden(scope, *why);
-    co_return true;
-  }
-  // The router's own models cost nothing.
-  const std::optional<spending::Finding> budget =
-      model == nullptr ? std::nullopt : gateway::admit_to_spend(scope, requester);
-  if (budget && budget->action == spending::Finding::Action::kRefuse) {
-    co_await gateway::send_over_budget(scope, *budget);
-    co_return true;
-  }
-  auto limited = gateway::admit(scope, requester);
-  if (!limited && model != nullptr)
-    limited = gateway::admit_to_model(scope, model->name, requester);
-  if (!limited) co_return false;
-  const http::Headers headers = gateway::undecided_headers(scope);
-  co_await gateway::send_limited(scope, *limited, headers);
-  co_return true;
 }
 
 /// A request on its way to the model's server.
@@ -266,13 +256,17 @@ class PassThrough {
 
     // --- admit ---
     limits::Requester requester = gateway::requester_of(config.authz.identity, scope.headers());
+    if (reading && names_stages(config, endpoint, *reading)) {
+      co_await answer_task(scope, *reading, requester);
+      co_return;
+    }
     const bool is_ours =
         own_ && (!reading || !reading->model || config.providers.find(*reading->model) == nullptr);
     if (!model && !is_ours) {
       co_await gateway::send_error(scope, model.error());
       co_return;
     }
-    const bool refused = co_await refuse(scope, model ? *model : nullptr, requester);
+    const bool refused = co_await refuse(scope, {}, model ? *model : nullptr, requester);
     if (refused) co_return;
     if (!model) {
       scope.record.answered_here();

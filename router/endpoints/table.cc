@@ -18,6 +18,7 @@ constexpr Endpoint kEndpoints[] = {
     {"POST", "/v2/rerank"},
     {"POST", "/rerank"},
     {"POST", "/v1/moderations"},
+    {"POST", config::kSystemOnePath},
     {.method = "POST", .path = "/v1/images/generations", .generates = true},
     {.method = "POST", .path = "/v1/images/edits", .generates = true},
     {.method = "POST", .path = "/v1/images/variations", .generates = true},

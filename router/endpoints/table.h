@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "router/config/routing.h"
 #include "router/request/native_request.h"
 
 namespace signalbox::endpoints {
@@ -22,6 +23,8 @@ struct Endpoint {
   /// The server counts the tokens of a chat, and no model works on it.
   bool counts = false;
 
+  /// True for requests of System One: typed questions about a state.
+  bool is_task() const { return path == config::kSystemOnePath; }
   bool is_of_anthropic() const { return chats == request::Api::kMessages; }
   /// True if a model works on the request, so that its tokens are counted.
   bool is_measured() const { return !has_files && !counts; }

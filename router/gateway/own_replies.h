@@ -10,6 +10,7 @@
 #include "router/gateway/read_request.h"
 #include "router/gateway/relay.h"
 #include "router/limits/rate_limiter.h"
+#include "router/looper/run.h"
 #include "router/replies/reply_guards.h"
 #include "router/routing/decision_headers.h"
 #include "router/routing/plan.h"
@@ -76,6 +77,11 @@ class EarlyStream {
   http::Headers fields_;
   Clock::time_point due_;
 };
+
+/// Adds x-vsr-looper-*, and the model that answered to `fields`. null: no model did.
+void add_looper_headers(const looper::Run& run, const routing::Plan& plan,
+                        std::chrono::milliseconds elapsed, const config::Model* model,
+                        http::Headers& fields);
 
 /// The headers that only an answer has, as trailers of a stream that began without them. It has no
 /// effect for a client that does not accept trailers.

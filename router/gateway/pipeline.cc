@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "router/config/access.h"
+#include "router/dialects/events.h"
 #include "router/gateway/admit.h"
 #include "router/gateway/metered_reply.h"
 #include "router/gateway/own_replies.h"
@@ -17,6 +18,9 @@
 #include "router/gateway/send.h"
 #include "router/gateway/translated_reply.h"
 #include "router/gateway/understand.h"
+#include "router/replies/message_events.h"
+#include "router/replies/reply_content.h"
+#include "router/replies/response_events.h"
 #include "router/shadow/answer.h"
 #include "router/upstream/whole.h"
 
@@ -29,15 +33,47 @@ constexpr size_t kTurnBytesMax = size_t{1} << 20;
 /// Returns what the reply is to be copied to; null if the plan stores no memory.
 std::shared_ptr<upstream::ReplyCopy> copy_for_memory(const routing::Plan& plan,
                                                      const ServerRequest& server) {
-  if (plan.memories.turn == nullptr || !server.is_chat) return nullptr;
+  if (plan.memories.turn == nullptr || (!server.is_chat && !plan.native)) return nullptr;
   auto out = std::make_shared<upstream::ReplyCopy>();
   out->bytes_max = kTurnBytesMax;
   return out;
 }
 
+/// The text of a stream in the client's own API that calls no tool; "" for another.
+Result<std::string> read_final_text(replies::ReplyEvents& events, std::string_view stream) {
+  std::string out;
+  bool calls = false;
+  const dialects::EventReader::Take take = [&](std::string_view data) -> Result<void> {
+    if (data.empty()) return {};
+    replies::EventContent content = events.read(std::string(data));
+    events.advance();
+    calls = calls || content.calls;
+    for (const auto& of : content.choices) out += of.text;
+    return {};
+  };
+  dialects::EventReader reader;
+  SIGNALBOX_TRY_VOID(reader.push(stream, take));
+  SIGNALBOX_TRY_VOID(reader.finish(take));
+  return calls ? std::string() : out;
+}
+
+Result<std::string> read_final_text(std::optional<request::Api> native, upstream::ReplyCopy& copy) {
+  if (!native) return shadow::read_final_text(std::move(copy.bytes), copy.is_stream, kTurnBytesMax);
+  if (copy.is_stream) {
+    replies::MessageEvents message;
+    replies::ResponseEvents response;
+    if (*native == request::Api::kMessages) return read_final_text(message, copy.bytes);
+    return read_final_text(response, copy.bytes);
+  }
+  SIGNALBOX_TRY(const json::Document body, json::Document::parse(std::move(copy.bytes)));
+  auto reply = replies::read_native(body.root(), *native);
+  if (!reply || reply->calls) return std::string();
+  return std::move(reply->text);
+}
+
 void store_turn(const RequestScope& scope, const routing::Plan& plan, upstream::ReplyCopy& copy) {
   const plugins::OpenTurn& turn = *plan.memories.turn;
-  const auto answer = shadow::read_final_text(std::move(copy.bytes), copy.is_stream, kTurnBytesMax);
+  const auto answer = read_final_text(plan.native ? scope.api.native() : std::nullopt, copy);
   if (!answer) return;
   auto memory = plan.memory_rules->memory_of(turn, *answer, plan.masks);
   if (!memory) return;
@@ -115,7 +151,7 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
 
   // --- understand ---
   const size_t bytes = request->chat.document.source().size();
-  const Result<Understanding> understanding = co_await understand(scope, bytes, evaluation);
+  const Result<Understanding> understanding = co_await understand(scope, *request, evaluation);
   if (!understanding) {
     co_await send_error(scope, understanding.error());
     co_return;
@@ -142,9 +178,7 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
   // --- look up, send, relay: for one model after the other until one answers ---
   Journey journey{scope, *request, std::move(evaluation), std::move(requester), shadows};
   for (;;) {
-    auto answered =
-        plan->loop != nullptr ? call_several(journey, *plan) : try_model(journey, *plan);
-    std::optional<routing::Plan> next = co_await std::move(answered);
+    std::optional<routing::Plan> next = co_await answer_by_plan(journey, *plan);
     if (!next) break;
     plan = *std::move(next);
   }
@@ -176,6 +210,13 @@ http::Task<bool> Pipeline::refuse_over_limit(RequestScope& scope,
   const http::Headers headers = undecided_headers(scope);
   co_await send_limited(scope, *limited, headers);
   co_return true;
+}
+
+// Returns the plan to follow instead if nothing is answered. Not a coroutine, because it waits for
+// nothing itself.
+http::Task<std::optional<routing::Plan>> Pipeline::answer_by_plan(Journey& journey,
+                                                                  const routing::Plan& plan) const {
+  return plan.loop != nullptr ? call_several(journey, plan) : try_model(journey, plan);
 }
 
 // Adds to `headers` what the servers do not get.
@@ -223,11 +264,12 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
 
   // --- look up ---
   // Do not cache the answer of a substitute: the planned model will answer again once it recovers.
-  const bool caches = server->is_chat && journey.attempts.failed.empty();
+  const bool caches = (server->is_chat || plan.native) && journey.attempts.failed.empty();
   CacheLookup cache(context_, caches ? plan.response_cache : nullptr, plan, scope.exchange.request,
                     server->target);
   ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
-  const bool answered = co_await answer_from_cache(journey, inputs);
+  bool answered = false;
+  if (cache.active()) answered = co_await answer_from_cache(journey, inputs);
   if (answered) co_return std::nullopt;
   if (journey.shadows.begin(plan, *server)) inputs.shadows = &journey.shadows;
   inputs.turn = copy_for_memory(plan, *server);
@@ -276,7 +318,8 @@ http::Task<std::optional<routing::Plan>> Pipeline::call_several(Journey& journey
       context_.guards.watched_reply(plan, journey.request.chat);
   CacheLookup cache(context_, plan.response_cache, plan, scope.exchange.request, server->target);
   ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
-  const bool answered = co_await answer_from_cache(journey, inputs);
+  bool answered = false;
+  if (cache.active()) answered = co_await answer_from_cache(journey, inputs);
   if (answered) co_return std::nullopt;
   if (plan.painter == nullptr) forget(scope);
   inputs.turn = copy_for_memory(plan, *server);
@@ -352,7 +395,6 @@ http::Task<> Pipeline::relay_composed(const ReplyFilterInputs& inputs, LoopAnswe
 http::Task<bool> Pipeline::answer_from_cache(Journey& journey,
                                              const ReplyFilterInputs& inputs) const {
   CacheLookup& cache = inputs.cache;
-  if (!cache.active()) co_return false;
   const RequestScope& scope = inputs.scope;
   const auto began = std::chrono::steady_clock::now();
   ReplyOrError cached =

@@ -50,6 +50,8 @@ class Pipeline {
   static http::Task<bool> refuse_unread(RequestScope& scope, const limits::Requester& requester);
   static http::Task<bool> refuse_over_limit(RequestScope& scope,
                                             const limits::Requester& requester);
+  http::Task<std::optional<routing::Plan>> answer_by_plan(Journey& journey,
+                                                          const routing::Plan& plan) const;
   http::Task<std::optional<routing::Plan>> try_model(Journey& journey,
                                                      const routing::Plan& plan) const;
   http::Task<std::optional<routing::Plan>> call_several(Journey& journey,

@@ -123,6 +123,8 @@ void RequestRecord::set_spending() {
   if (!model_->pricing || !tokens) return;
   account_.currency = model_->pricing->currency;
   for (const config::Model& other : observer_.models()) {
+    // A model of pictures could not have answered the requests of another model.
+    if (&other != model_ && other.pricing && other.pricing->per_request > 0) continue;
     if (other.pricing && other.pricing->currency == account_.currency)
       account_.cost_on_largest = std::max(account_.cost_on_largest, cost_of(other, *tokens));
   }
@@ -133,6 +135,11 @@ void RequestRecord::set_spender(std::string_view key, std::string_view user,
   account_.key = key;
   account_.user = user;
   account_.groups = groups;
+}
+
+void RequestRecord::named(std::string_view model) {
+  const config::Model* const known = observer_.model(model);
+  if (known != nullptr) account_.model = known->name;
 }
 
 void RequestRecord::understood(const routing::Evaluation& evaluation, Degraded degraded,

@@ -90,6 +90,10 @@ dialects::CacheMarks marks_of(const config::PromptCachePlugin* plugin) {
 /// `is_loop`: the server gets a chat even if the client's API has servers of its own.
 Result<ServerRequest> translated_request(const RequestScope& scope, const ParsedRequest& request,
                                          const routing::Plan& plan, bool is_loop) {
+  if (plan.model->api_format == config::Model::ApiFormat::kSystemOne) {
+    return fail(Code::kInvalid, "model: the servers of \"{}\" answer {}, and no chats",
+                plan.model->name, config::kSystemOnePath);
+  }
   const dialects::Dialect* const dialect = scope.api.dialect();
   ServerRequest out;
   out.losses = request.losses;

@@ -6,6 +6,7 @@
 #include "router/looper/chooser.h"
 #include "router/looper/looper.h"
 #include "router/looper/panel.h"
+#include "router/looper/stages.h"
 #include "router/looper/workflows.h"
 
 namespace signalbox::looper {
@@ -20,6 +21,21 @@ std::string names_of(std::span<const Voice> voices, std::string_view between) {
   for (const Voice& voice : voices)
     out.append(out.empty() ? std::string_view() : between).append(voice.model);
   return out;
+}
+
+// The replies of the panel are not scored. So a panel that must leave out replies by their scores,
+// or must fail without scores, cannot answer as its file requires.
+Result<void> check_grounding(const config::Fusion::Grounding& grounding) {
+  if (!grounding.enabled) return {};
+  if (grounding.policy == "filter")
+    return fail(Code::kInvalid,
+                "fusion.grounding.policy: replies are not scored, so none can be left out: set "
+                "enabled to false, or policy to weight or annotate");
+  if (grounding.on_error == "fail")
+    return fail(Code::kInvalid,
+                "fusion.grounding.on_error: replies are not scored, so every request would fail: "
+                "set enabled to false, or on_error to skip");
+  return {};
 }
 
 }  // namespace
@@ -49,6 +65,7 @@ std::unique_ptr<const Algorithm> make_algorithm(const config::Decision& decision
                                                 Conversation conversation,
                                                 std::span<const config::ModelCard> cards) {
   const config::Algorithm& algorithm = decision.algorithm;
+  if (algorithm.is_native()) return stages(decision, voices, std::move(conversation.task));
   if (algorithm.type == "prompt")
     return prompt_choice(algorithm, std::move(voices), std::move(conversation), cards);
   if (algorithm.type == "ratings")
@@ -72,6 +89,13 @@ std::string describe(const config::Decision& decision, std::span<const Voice> vo
     return fmt::format("{}, judged by {}", panel,
                        fusion.model.empty() ? "the first of them" : fusion.model);
   }
+  if (algorithm.is_native()) {
+    std::string out;
+    for (const config::Stage& stage : algorithm.stages) {
+      if (stage.enabled) out += fmt::format("{}{}", out.empty() ? "" : ", then ", stage.model);
+    }
+    return out + ", until an answer is accepted";
+  }
   if (!is_cascade(algorithm)) return names_of(voices, ", ");
   const std::vector<Voice> order = cascade_order(algorithm, {voices.begin(), voices.end()});
   return fmt::format("{}, until the confidence is {}", names_of(order, ", then "),
@@ -81,6 +105,8 @@ std::string describe(const config::Decision& decision, std::span<const Voice> vo
 Result<void> check(const config::Decision& decision) {
   if (decision.algorithm.type == "remom") return check_remom(decision);
   if (decision.algorithm.type == "workflows") return check_workflows(decision);
+  if (decision.algorithm.type == "fusion" && decision.algorithm.fusion)
+    return check_grounding(decision.algorithm.fusion->grounding);
   return {};
 }
 

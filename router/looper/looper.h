@@ -42,6 +42,8 @@ struct Call {
   /// The call goes on after its tools, whose results the request has (flow.h).
   bool has_results = false;
   std::string label = {};  // the step of a plan, for later steps and for the trace; "": none
+  /// The whole request but for its model and max_tokens; "": it is made of the decision's.
+  std::string body = {};
 };
 
 /// A call and what became of it.
@@ -61,6 +63,7 @@ struct RunAnswer {
   size_t turn = 0;                   // whose model is named
   std::string body = {};             // "": the reply of that turn
   std::vector<size_t> waiting = {};  // turns whose tools the client calls before the run goes on
+  std::string label = {};            // the step that accepted it; "": none
 };
 
 /// The next step of an algorithm: calls, or the answer; with neither, it waits for open calls.
@@ -68,7 +71,7 @@ struct Step {
   std::vector<Call> calls = {};
   bool joins = false;  // the calls that are open go on; otherwise they are given up
   /// The calls of this step end after this time; 0: no limit.
-  std::chrono::seconds limit{0};
+  std::chrono::milliseconds limit{0};
   std::optional<Result<RunAnswer>> answer = {};
 };
 
@@ -80,6 +83,7 @@ struct Conversation {
   /// The request offers tools. If a model calls them, the run may end with these calls as its
   /// answer and go on in a later request.
   bool may_wait = false;
+  std::string task = {};  // a request of System One as its client wrote it; "": a chat
 };
 /// Reads the body of a chat completion request, without the messages of `flow` ("": none).
 Conversation read_conversation(const json::Value& request, std::string_view flow = {});

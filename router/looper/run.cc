@@ -14,6 +14,10 @@ T either(T first, T second) {
   return first != T{} ? first : second;
 }
 
+std::chrono::milliseconds time_of(const config::LoopBudget& budget) {
+  return either(budget.deadline, std::chrono::milliseconds(budget.max_seconds * 1000LL));
+}
+
 }  // namespace
 
 Bounds bounds_of(const config::Algorithm& algorithm, const config::Looper& looper) {
@@ -22,7 +26,7 @@ Bounds bounds_of(const config::Algorithm& algorithm, const config::Looper& loope
   out.calls = either(own.max_calls, all.max_calls);
   out.tokens = either(own.max_tokens, all.max_tokens);
   out.cost = either(own.max_cost, all.max_cost);
-  out.time = std::chrono::seconds(either(own.max_seconds, all.max_seconds));
+  out.time = either(time_of(own), time_of(all));
   out.concurrent = std::max(1U, looper.max_concurrent);
   return out;
 }

@@ -44,6 +44,8 @@ class Run {
   /// The outcome of a call that was started. One that was given up meanwhile is ignored, except for
   /// what it has cost. `elsewhere` is that of the turn.
   void take(size_t turn, Result<Reply> outcome, bool elsewhere = true);
+  /// Counts requests that a call has repeated, because servers failed.
+  void repeated(uint32_t times) { calls_ += times; }
   /// Ends the run with the replies so far, because the request's time is over.
   void expire() { used_up_ = "time"; }
 

@@ -78,6 +78,7 @@ std::vector<std::string> names_of(const config::Config& config, const config::He
   }
   for (const config::Entrypoint& entrypoint : config.entrypoints) {
     const auto leads_on = [&](std::string_view recipe) { return may(recipes, recipe); };
+    if (entrypoint.api != config::Entrypoint::Api::kChat) continue;
     if (!config::is_open_to(entrypoint, header)) continue;
     if (std::ranges::none_of(config::recipes_of(entrypoint), leads_on)) continue;
     for (const std::string& name : entrypoint.model_names) add(name);

@@ -36,6 +36,7 @@ constexpr auto kMatchedHeaders = std::to_array<std::pair<std::string_view, std::
     {"input_modality", "x-vsr-matched-input-modality"},
     {"action", "x-vsr-matched-action"},
     {"agentic_facts", "x-vsr-matched-agentic-facts"},
+    {"decision", "x-vsr-matched-decision-model"},
     {"projection", "x-vsr-matched-projections"},
 });
 

@@ -440,14 +440,20 @@ struct Evaluation::State {
     if (chooses() && outcome.unresolved != decision::kNoDecision) return unresolved(outcome);
     if (masking.unresolved != decision::kNoDecision) return unresolved(masking);
     if (auto unfinished = unfinished_guard()) return tl::unexpected<Error>(*std::move(unfinished));
+    return make_plan(conditions);
+  }
+
+  // Its only result is `plan`, so a plan, which is large, is not moved.
+  Result<Plan> make_plan(const RuntimeConditions& conditions) const {
     std::vector<Plan::Matched> signals;
     if (!is_bypassed()) signals = matched();
     Result<Plan> plan =
         program.planner().plan({target(), outcome.confidence, values, matched_conditions(), inputs,
                                 results_for_plan(), conditions, program.recipe(), signals});
-    if (!plan || is_bypassed()) return plan;
-    plan->recipe = program.recipe();
-    plan->matched = std::move(signals);
+    if (plan && !is_bypassed()) {
+      plan->recipe = program.recipe();
+      plan->matched = std::move(signals);
+    }
     return plan;
   }
 };
@@ -463,6 +469,10 @@ Evaluation Evaluation::begin(const config::Config& config, const RoutingProgram&
 Evaluation::Evaluation(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Evaluation::Evaluation(Evaluation&&) noexcept = default;
 Evaluation::~Evaluation() = default;
+
+void Evaluation::set_previous_model(std::string_view model) {
+  state_->inputs.set_previous_model(model);
+}
 
 bool Evaluation::run_cheap() {
   if (state_->evaluates()) {

@@ -56,11 +56,11 @@ Result<Planner> Planner::create(const config::Config& config, const config::Rout
     SIGNALBOX_TRY(signals::ModelChoice domain, signals::classifier_of(config, models, "domain"));
     out.doubt_.emplace(routing, config.modules.classifier.domain.threshold, std::move(domain));
   }
-  SIGNALBOX_TRY_VOID(out.add_selectors(models.embedder.get()));
-  SIGNALBOX_TRY_VOID(out.add_tool_selectors(models.embedder.get()));
+  SIGNALBOX_TRY_VOID(out.add_selectors(models));
+  SIGNALBOX_TRY_VOID(out.add_tool_selectors(models));
   SIGNALBOX_TRY_VOID(out.add_retrievers(models));
-  SIGNALBOX_TRY_VOID(out.add_memory_rules(models.embedder != nullptr));
-  out.add_notices(models.embedder != nullptr);
+  SIGNALBOX_TRY_VOID(out.add_memory_rules(models.lacks_embedder()));
+  if (models.are_open) out.add_notices(models.lacks_embedder());
   return out;
 }
 
@@ -82,7 +82,7 @@ Result<void> Planner::check_masked_types() const {
   return {};
 }
 
-Result<void> Planner::add_selectors(const engine::TextEmbedder* embedder) {
+Result<void> Planner::add_selectors(const models::Models& models) {
   for (const config::Decision& decision : routing_.decisions) {
     if (decision.fast_response) continue;
     if (config::calls_several(decision.algorithm, decision.model_refs.size())) {
@@ -93,23 +93,25 @@ Result<void> Planner::add_selectors(const engine::TextEmbedder* embedder) {
           std::move(checked).error());
     }
     if (decision.model_refs.size() < 2) continue;
-    SIGNALBOX_TRY(selection::Selection made,
-                  selection::make_selector(config_, routing_, decision,
-                                           candidates({.decision = &decision}), embedder));
+    SIGNALBOX_TRY(
+        selection::Selection made,
+        selection::make_selector(config_, routing_, decision, candidates({.decision = &decision}),
+                                 models.embedder.get()));
     selectors_.emplace(&decision, std::move(made.selector));
-    if (!made.notice.empty()) notices_.push_back(std::move(made.notice));
+    if (!made.notice.empty() && (models.are_open || !made.lacks_embedder))
+      notices_.push_back(std::move(made.notice));
   }
   return {};
 }
 
-Result<void> Planner::add_tool_selectors(const engine::TextEmbedder* embedder) {
+Result<void> Planner::add_tool_selectors(const models::Models& models) {
   if (!models::selects_tools(config_, routing_)) return {};
-  plugins::ToolShelf shelf(config_.source, embedder);
-  bool lacks_embedder = false;
+  plugins::ToolShelf shelf(config_.source, models.embedder.get());
+  bool needs_embedder = false;
   const auto add = [&](const config::Decision* decision) -> Result<void> {
     SIGNALBOX_TRY(auto made, plugins::ToolSelector::create(config_, decision, shelf));
     if (made == nullptr) return {};
-    lacks_embedder |= made->needs_embedder() && embedder == nullptr;
+    needs_embedder |= made->needs_embedder();
     tool_selectors_.emplace(decision, std::move(made));
     return {};
   };
@@ -120,7 +122,7 @@ Result<void> Planner::add_tool_selectors(const engine::TextEmbedder* embedder) {
         fmt::format("{}: there is no tools database at {}; no tools are offered from it",
                     config_.source, path));
   }
-  if (lacks_embedder) {
+  if (needs_embedder && models.lacks_embedder()) {
     notices_.push_back(fmt::format(
         "{}: choosing tools by similarity needs an embedding model, and there is none; tools "
         "are not chosen, and response headers report it",
@@ -129,7 +131,8 @@ Result<void> Planner::add_tool_selectors(const engine::TextEmbedder* embedder) {
   return {};
 }
 
-void Planner::add_notices(bool has_embedder) {
+// Called only if the models were opened.
+void Planner::add_notices(bool lacks_embedder) {
   for (const config::Model& model : config_.providers.models) {
     if (!selection::restricts(model) || pii_.has_model()) continue;
     notices_.push_back(
@@ -149,7 +152,7 @@ void Planner::add_notices(bool has_embedder) {
                  : "its requests are refused"));
   }
   for (const config::Decision& decision : routing_.decisions) {
-    if (!config::keeps_answers(config_.response_cache, decision) || has_embedder ||
+    if (!config::keeps_answers(config_.response_cache, decision) || !lacks_embedder ||
         decision.response_cache->mode == config::ResponseCachePlugin::Mode::kExact)
       continue;
     notices_.push_back(

@@ -127,13 +127,13 @@ class Planner {
 
   using Candidates = std::vector<selection::Candidate>;
   Result<void> check_masked_types() const;
-  Result<void> add_selectors(const engine::TextEmbedder* embedder);
-  Result<void> add_tool_selectors(const engine::TextEmbedder* embedder);
+  Result<void> add_selectors(const models::Models& models);
+  Result<void> add_tool_selectors(const models::Models& models);
   Result<void> add_retrievers(const models::Models& models);
   Result<std::unique_ptr<const retrieval::Retriever>> reranked(
       std::unique_ptr<const retrieval::Retriever> search, const config::Decision& decision,
       const std::string& where, const models::Models& models);
-  void add_notices(bool has_embedder);
+  void add_notices(bool lacks_embedder);
   selection::Candidate candidate(const config::ModelRef& ref) const;
   Candidates candidates(const PlanTarget& target) const;
   const selection::Selector* selector_of(const PlanTarget& target) const;
@@ -155,7 +155,7 @@ class Planner {
   void find_documents(const PlanTarget& target, signals::Inputs& inputs,
                       ModelResults& results) const;
   static Result<void> check_documents(const PlanInputs& inputs, Plan& plan);
-  Result<void> add_memory_rules(bool has_embedder);
+  Result<void> add_memory_rules(bool lacks_embedder);
   const plugins::MemoryRules* memory_rules_of(const PlanTarget& target) const;
   bool declines_memories(const signals::Inputs& inputs) const;
   void find_memories(const PlanTarget& target, signals::Inputs& inputs,

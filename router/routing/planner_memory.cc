@@ -32,7 +32,7 @@ void remove_known(const request::ChatRequest& request, const std::vector<pii::Ma
 
 }  // namespace
 
-Result<void> Planner::add_memory_rules(bool has_embedder) {
+Result<void> Planner::add_memory_rules(bool lacks_embedder) {
   for (const config::Decision& decision : routing_.decisions) {
     const config::MemoryPlugin* const plugin = config::memory_of(config_.memory, decision);
     if (plugin == nullptr || decision.fast_response || !decision.missing_plugins.empty()) continue;
@@ -40,7 +40,7 @@ Result<void> Planner::add_memory_rules(bool has_embedder) {
         fmt::format("{}:{}: decision \"{}\": memory", config_.source, decision.line, decision.name);
     auto rules = plugins::MemoryRules::create(config_.memory, *plugin);
     if (!rules) return fail_in(where, std::move(rules).error());
-    if (!has_embedder) {
+    if (lacks_embedder) {
       notices_.push_back(fmt::format(
           "{}: there is no embedding model; every search fails, and nothing is stored", where));
     }

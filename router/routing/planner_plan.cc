@@ -22,8 +22,12 @@ namespace signalbox::routing {
 namespace {
 
 tl::unexpected<Error> unknown_model(const config::Config& config, std::string_view name) {
-  const auto has_name = [name](const config::Entrypoint& each) {
-    return std::ranges::find(each.model_names, name) != each.model_names.end();
+  const auto answers_chats = [](const config::Entrypoint& each) {
+    return each.api == config::Entrypoint::Api::kChat;
+  };
+  const auto has_name = [&](const config::Entrypoint& each) {
+    return answers_chats(each) &&
+           std::ranges::find(each.model_names, name) != each.model_names.end();
   };
   if (std::ranges::any_of(config.entrypoints, has_name))
     return fail(Code::kNotFound, "model: no rule of the entrypoint {} matches the request",
@@ -32,6 +36,7 @@ tl::unexpected<Error> unknown_model(const config::Config& config, std::string_vi
   for (const std::string& each : config.auto_model_names)
     known += (known.empty() ? "" : ", ") + each;
   for (const config::Entrypoint& entrypoint : config.entrypoints) {
+    if (!answers_chats(entrypoint)) continue;
     for (const std::string& each : entrypoint.model_names) known += ", " + each;
   }
   for (const config::Model& model : config.providers.models) known += ", " + model.name;
@@ -60,14 +65,6 @@ Plan::Guarded guards_of(const std::vector<MatchedCondition>& matched) {
   }
   if (!out.jailbreak.empty()) out.unsupported_language = {};  // the attack is the reason
   return out;
-}
-
-/// True if the request goes to the servers in its client's own API. Checks and stored answers know
-/// only chat completions.
-bool stays_native(request::Api api, const Plan& plan) {
-  return plugins::speaks(*plan.model, api) && plan.grounding == nullptr &&
-         plan.jailbreak == nullptr && plan.response_cache == nullptr &&
-         plan.memories.turn == nullptr;
 }
 
 /// Adds what context_compression leaves out.
@@ -433,7 +430,8 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   add_memories(inputs, plan);
   const bool strips = strips_tools(inputs.target);
   const bool is_loop = plan.loop != nullptr || !one.empty();
-  plan.native = request.native && !is_loop && !strips && stays_native(request.native->api, plan);
+  plan.native =
+      request.native && !is_loop && !strips && plugins::speaks(*plan.model, request.native->api);
   SIGNALBOX_TRY_VOID(check_context(inputs, plan));
   SIGNALBOX_TRY_VOID(check_documents(inputs, plan));
   plan.takes_usage = !is_loop && takes_usage(config_, request, plan);

@@ -45,6 +45,7 @@ struct Router::Impl {
   // The entrypoint for each model name that clients may send, other than names of models; null: the
   // routing at the top.
   std::map<std::string_view, const config::Entrypoint*> by_model;
+  std::map<std::string_view, const config::Entrypoint*> by_task_model;  // for System One
   std::vector<std::string> notices;
   Stores stores;
 
@@ -58,7 +59,9 @@ struct Router::Impl {
     for (const config::Entrypoint& entrypoint : config.entrypoints) {
       for (const std::string_view recipe : config::recipes_of(entrypoint))
         SIGNALBOX_CHECK(find(recipe) != nullptr);
-      for (const std::string& name : entrypoint.model_names) by_model[name] = &entrypoint;
+      const bool is_chat = entrypoint.api == config::Entrypoint::Api::kChat;
+      for (const std::string& name : entrypoint.model_names)
+        (is_chat ? by_model : by_task_model)[name] = &entrypoint;
     }
     return {};
   }
@@ -148,9 +151,11 @@ const std::vector<std::string>& Router::notices() const {
 
 Evaluation Router::evaluate(const request::ChatRequest& request,
                             signals::HeaderLookup headers) const {
-  const auto found = impl_->by_model.find(request.model);
+  const bool is_task = headers && headers(":path") == config::kSystemOnePath;
+  const auto& entrypoints = is_task ? impl_->by_task_model : impl_->by_model;
+  const auto found = entrypoints.find(request.model);
   const config::Providers& providers = impl_->config.providers;
-  const bool names_a_model = found == impl_->by_model.end();
+  const bool names_a_model = found == entrypoints.end();
   const config::Entrypoint* entrypoint = names_a_model ? nullptr : found->second;
   const RoutingProgram* routing = impl_->main;
   if (entrypoint != nullptr) routing = impl_->find(config::recipe_of(*entrypoint, headers));

@@ -89,6 +89,9 @@ class Evaluation {
     TimePoint rules_began, rules_ended;  // of the last evaluation of the rules
   };
   Timings timings() const;
+  /// Sets the model that answered last in the conversation. The name must outlive this object. Call
+  /// before anything is computed.
+  void set_previous_model(std::string_view model);
   /// The name of the routing that decides; "" if the client named a model.
   std::string_view recipe() const;
   /// The routing that the client's model name selects; "" if it is the name of a model, whatever is

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <utility>
 
-#include "router/config/scalars.h"
+#include "router/config/reader.h"
 
 namespace signalbox::stores {
 namespace {

@@ -237,6 +237,34 @@ test("after kill -9 the chain holds and goes on, and a torn line is cut off", as
   await one.stop();
 });
 
+test("after kill -9 each change that was answered has its line", async () => {
+  const kills = Number(process.env.SIGNALBOX_KILLS ?? 4);
+  const one = await Daemon.start(configuration());
+  for (let i = 0; i < kills; ++i) {
+    const answered = [];
+    const load = Array.from({ length: 4 }, async (_, sender) => {
+      for (let n = 0; ; ++n) {
+        const name = `key-${i}-${sender}-${n}`;
+        const reply = await manage("POST", "/api/v1/keys", { name }, undefined, one).catch(() => null);
+        if (reply === null) return;
+        assert.equal(reply.status, 201);
+        answered.push(name);
+        if (answered.length === 5 + i % 5) one.process.kill("SIGKILL");
+      }
+    });
+    await one.exited;
+    await Promise.all(load);
+    const changes = (await entries(one)).filter(({ event }) => event === "change").map(({ what }) => what);
+    assert.deepEqual(answered.filter((name) => !changes.includes(name)), [], "without a line");
+    const keys = JSON.parse(await readFile(join(one.folder, "keys.json"), "utf8")).keys.map(({ name }) => name);
+    assert.deepEqual(answered.filter((name) => !keys.includes(name)), [], "without a key");
+    restart(one);
+    await ready(one);
+  }
+  assert.match(await verify(logFile(one), one), /entries are as they were written/);
+  await one.stop();
+});
+
 test("changes while the router is stopped show in the digests of its start", async () => {
   const one = await Daemon.start(configuration());
   await newKey({ name: "ann" }, one);

@@ -27,25 +27,25 @@ constexpr Roles kGemmaRoles = {"<bos>", "<eos>", "<unk>", "", "<pad>", "", ""};
 
 constexpr TokenizerClass kClasses[] = {
     {"AlbertTokenizer", Kind::kOther, kAlbertRoles, true},
-    {"BartTokenizer", Kind::kRoberta, kRobertaRoles, true},
+    {"BartTokenizer", Kind::kRoberta, kRobertaRoles, true, false},
     {"BertTokenizer", Kind::kBert, kBertRoles},
-    {"CamembertTokenizer", Kind::kOther, kRobertaRoles, true},
-    {"CodeLlamaTokenizer", Kind::kMarking, kLlamaRoles},
+    {"CamembertTokenizer", Kind::kOther, kRobertaRoles, true, false},
+    {"CodeLlamaTokenizer", Kind::kMarking, kLlamaRoles, false, false},
     {"CohereTokenizer", Kind::kMarking},
     {"DebertaV2Tokenizer", Kind::kOther, kDebertaRoles},
-    {"DistilBertTokenizer", Kind::kBert, kBertRoles},
+    {"DistilBertTokenizer", Kind::kBert, kBertRoles, false, false},
     {"ElectraTokenizer", Kind::kBert, kBertRoles},
-    {"GPT2Tokenizer", Kind::kByteLevel, kGpt2Roles},
+    {"GPT2Tokenizer", Kind::kByteLevel, kGpt2Roles, false, false},
     {"GemmaTokenizer", Kind::kMarking, kGemmaRoles},
-    {"LlamaTokenizer", Kind::kMarking, kLlamaRoles},
-    {"LongformerTokenizer", Kind::kRoberta, kRobertaRoles, true},
-    {"MPNetTokenizer", Kind::kBert, kMpnetRoles, true},
+    {"LlamaTokenizer", Kind::kMarking, kLlamaRoles, false, false},
+    {"LongformerTokenizer", Kind::kRoberta, kRobertaRoles, true, false},
+    {"MPNetTokenizer", Kind::kBert, kMpnetRoles, true, false},
     {"PreTrainedTokenizer", Kind::kPlain},
-    {"Qwen2Tokenizer", Kind::kOther, kQwenRoles},
-    {"RobertaTokenizer", Kind::kRoberta, kRobertaRoles, true},
-    {"T5Tokenizer", Kind::kOther, kT5Roles},
+    {"Qwen2Tokenizer", Kind::kOther, kQwenRoles, false, false},
+    {"RobertaTokenizer", Kind::kRoberta, kRobertaRoles, true, false},
+    {"T5Tokenizer", Kind::kOther, kT5Roles, false, false},
     {"TokenizersBackend", Kind::kPlain},  // the plain class of release 5
-    {"XLMRobertaTokenizer", Kind::kOther, kRobertaRoles, true},
+    {"XLMRobertaTokenizer", Kind::kOther, kRobertaRoles, true, false},
 };
 
 struct Type {

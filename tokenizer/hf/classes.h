@@ -23,6 +23,7 @@ struct TokenizerClass {
   /// The special tokens that the class has by itself, in the order of kRoles; "" for none.
   std::array<std::string_view, 7> roles = {};
   bool mask_takes_space = false;  // in front of it
+  bool has_types = true;          // without model_input_names: a network gets the types of segments
 };
 
 /// Returns a class by its name. A class that is not listed is of kind kOther and has no tokens.

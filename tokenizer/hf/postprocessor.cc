@@ -252,6 +252,14 @@ Result<void> apply_marks(const Settings& settings, MarkIds marks, Templates& ful
   return {};
 }
 
+void remove_types(Postprocessor::Options& options) {
+  for (Templates* templates : {&options.full, &options.plain}) {
+    for (Template* form : {&templates->single, &templates->pair}) {
+      for (TemplatePiece& piece : *form) piece.type_id = piece.later_type_id = 0;
+    }
+  }
+}
+
 }  // namespace
 
 Result<Postprocessor> read_postprocessor(const Field& root, const Settings& settings, MarkIds marks,
@@ -262,6 +270,7 @@ Result<Postprocessor> read_postprocessor(const Field& root, const Settings& sett
   SIGNALBOX_TRY(const auto processor, root.optional_member("post_processor"));
   if (processor) SIGNALBOX_TRY_VOID(read_step(*processor, steps));
   SIGNALBOX_TRY_VOID(apply_marks(settings, marks, steps.options.full));
+  if (settings.has_types == false) remove_types(steps.options);
   return Postprocessor(std::move(steps.options));
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <ranges>
 #include <string_view>
 #include <system_error>
 #include <unordered_set>
@@ -94,12 +93,13 @@ Result<int32_t> parse_id(std::string_view text, const Field& field) {
   return field.corrupt("expected an id from 0 to {}, found {}", kIdMax, in_quotes(text));
 }
 
-// Sorts the added tokens by id. Of several that are stated under one key the last counts.
-void sort_added(Settings& out) {
+// Sorts the added tokens by id. Of several with the same key the last counts.
+template <class KeyOf>
+void sort_added(const KeyOf& key_of, Settings& out) {
   std::vector<StatedToken> kept;
-  std::unordered_set<std::string_view> seen;
-  for (StatedToken& token : out.added | std::views::reverse) {
-    if (seen.insert(token.path).second) kept.push_back(token);
+  std::unordered_set<std::string> seen;
+  for (auto token = out.added.rbegin(); token != out.added.rend(); ++token) {
+    if (seen.insert(key_of(*token)).second) kept.push_back(*token);
   }
   std::ranges::sort(kept, {}, [](const StatedToken& token) { return token.token.id; });
   out.added = std::move(kept);
@@ -118,7 +118,7 @@ Result<void> read_decoder(const Field& decoder, Settings& out) {
     out.added.push_back(std::move(token));
   }
   out.added_file = fmt::format("{}: {}", kTokenizerConfigFile, kDecoder);
-  sort_added(out);
+  sort_added([](const StatedToken& token) { return std::to_string(token.token.id); }, out);
   return {};
 }
 
@@ -144,7 +144,7 @@ Result<void> read_added(const Field& file, Settings& out) {
     out.added.push_back(std::move(stated));
   }
   out.added_file = kAddedTokensFile;
-  sort_added(out);
+  sort_added([](const StatedToken& token) { return token.token.content; }, out);
   return {};
 }
 
@@ -167,6 +167,14 @@ Result<void> read_options(const Field& file, Settings& out) {
   SIGNALBOX_TRY(out.adds_bos, optional_flag(file, "add_bos_token"));
   SIGNALBOX_TRY(out.adds_eos, optional_flag(file, "add_eos_token"));
   SIGNALBOX_TRY(out.splits_special_tokens, flag_or(file, "split_special_tokens", false));
+  SIGNALBOX_TRY(const auto inputs, file.optional_member("model_input_names"));
+  if (!inputs) return {};
+  SIGNALBOX_TRY(const auto names, inputs->elements());
+  out.has_types = false;
+  for (const Field& field : names) {
+    SIGNALBOX_TRY(const std::string_view name, field.string());
+    if (name == "token_type_ids") out.has_types = true;
+  }
   return {};
 }
 
@@ -303,6 +311,7 @@ void apply_class_defaults(Settings& settings) {
   const std::string& name = settings.own_class.empty() ? settings.model_class : settings.own_class;
   const TokenizerClass one = class_named(name);
   name_tokens_of_class(name, one, settings);
+  settings.has_types = settings.has_types.value_or(one.has_types);
   settings.keeps_normalizer = one.kind == ClassKind::kPlain;
   settings.replaces_marks = one.kind == ClassKind::kMarking || name == "TokenizersBackend";
   if (one.kind == ClassKind::kMarking) settings.begins_by_default = one.name;

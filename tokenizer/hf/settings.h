@@ -63,6 +63,8 @@ struct Settings {
   // The class that adds bos_token and no eos_token if the two keys are missing; "" if none does.
   std::string_view begins_by_default;
 
+  std::optional<bool> has_types;  // false: every token has the type 0, whatever the file says
+
   std::vector<StatedToken> added;  // of added_tokens_decoder or added_tokens.json, by id
   std::string added_file;          // "tokenizer_config.json: added_tokens_decoder", for errors
   std::array<std::optional<StatedToken>, kRoles.size()> roles;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_writer.h"
 #include "tokenizer/hf/classes.h"
 
 namespace signalbox::tools {

@@ -1,4 +1,5 @@
-// Tests the keys by which newer files of the Semantic Router limit records of requests.
+// Tests the keys by which newer files of the Semantic Router limit records of requests, and the
+// algorithm cascade.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -85,6 +86,41 @@ TEST(NewerRecords, a_policy_on_records_is_never_left_out) {
             "\"replay_personal_data\"?");
   EXPECT_EQ(with("none"), "f.yaml:7: routing.data_policy: expected a mapping, found \"none\"");
   EXPECT_EQ(with("{replay: true, replay_personal_data: true}"), "accepted");
+}
+
+TEST(NewerForms, a_cascade_answers_questions_of_system_one) {
+  const std::string file = R"(version: v0.3
+listeners: [{name: a, port: 1, systemone: {models: [vllm-sr/auto]}}]
+providers:
+  models:
+    - {name: kai, api_format: systemone, backend_refs: [{base_url: "http://10.0.0.1:8900/v1"}]}
+    - {name: vega, api_format: systemone, backend_refs: [{base_url: "http://10.0.0.2:8900/v1"}]}
+entrypoints: [{api: systemone, model_names: [vllm-sr/auto], recipe: native}]
+recipes:
+  - name: native
+    routing:
+      budget: {deadline: 1500ms, max_calls: 2}
+      decisions:
+        - name: answer
+          rules: {}
+          modelRefs: [{model: kai}, {model: vega}]
+          algorithm:
+            type: cascade
+            quality:
+              type: uncalibrated
+              acceptance: {rules: [{question_type: noul, field: confidence, predicate: {gte: 0}}]}
+            stages:
+              - {name: fast, kind: native, model: kai, timeout: 1s}
+              - {name: strong, kind: native, model: vega, enabled: false}
+)";
+  EXPECT_EQ(newer_notices(file), "");
+  const Config config = newer_config(file);
+  const Algorithm& algorithm = config.recipes[0].routing.decisions[0].algorithm;
+  EXPECT_TRUE(calls_several(algorithm, 1));
+  EXPECT_EQ(algorithm.budget.deadline.count(), 1500);
+  EXPECT_EQ(algorithm.stages[0].timeout.count(), 1000);
+  EXPECT_FALSE(algorithm.stages[1].enabled);
+  EXPECT_EQ(config.listeners[0].system_one, std::vector<std::string>{"vllm-sr/auto"});
 }
 
 }  // namespace

@@ -7,11 +7,13 @@
 //    "answer": {"model", "text" or "body"?, "waiting"?: [turn, ...]}, "error": part of it?,
 //    "used_up": ...?, "invalid": part of the message if the decision is refused?}
 //
+// With "task": {...} the models, except for those with "chats": true, answer that request of System
+// One: a reply has its "body", and the answer has a "stage".
 // With "draws": true the first model answers with a text, and an image server for the second one.
 //
 // An event is one of
 //   {"calls": ["MODEL PURPOSE", ...]}         these calls begin now, and no others
-//   {"prompt": turn, "is" | "has" | "lacks": text}   the prompt of a call
+//   {"prompt": turn, "is" | "has" | "lacks": text}   the prompt of a call, or its whole body
 //   {"call": turn, MEMBER: value}             temperature, max_tokens, tools, logprobs, last,
 //                                             results
 //   {"reply": turn, "text", "reasoning"?, "tools"?: true, "logprobs"?: [...], "margins"?: [...],
@@ -32,6 +34,7 @@
 #include "base/json_writer.h"
 #include "router/config/load.h"
 #include "router/looper/run.h"
+#include "router/looper/task.h"
 
 namespace signalbox::looper {
 namespace {
@@ -54,34 +57,45 @@ Result<config::Config> configuration(const Value& row) {
   std::string models, refs;
   for (const Value& model : row.find("models")->items()) {
     models += fmt::format(
-        R"({}{{"name": {}, "backend_refs": [{{"type": "echo"}}]{}}})", models.empty() ? "" : ",",
-        model.find("name")->raw(),
+        R"({}{{"name": {}, "api_format": "{}", "backend_refs": [{{"type": "echo"}}]{}}})",
+        models.empty() ? "" : ",", model.find("name")->raw(),
+        row.find("task") && !model.find("chats") ? "systemone" : "openai",
         model.find("pricing") ? fmt::format(R"(, "pricing": {})", raw(model, "pricing", "")) : "");
     refs += fmt::format(R"({}{{"model": {}}})", refs.empty() ? "" : ",", model.find("name")->raw());
   }
   const Value first = *row.find("models")->items().begin();
-  auto loaded =
-      config::parse(fmt::format(
-                        R"({{"version": "v0.3", "providers": {{"defaults": {{"default_model": {}}},
-"models": [{}]}}, "routing": {{"modelCards": {}, "decisions": [{{"name": "d", "modelRefs": {},
-"algorithm": {}}}]}}, "global": {{"integrations": {{"looper": {}}}}}}})",
-                        first.find("name")->raw(), models, raw(row, "cards", "[]"),
-                        raw(row, "refs", fmt::format("[{}]", refs)), raw(row, "algorithm", "{}"),
-                        raw(row, "looper", "{}")),
-                    "f.yaml", {.strict = true});
+  const std::string_view form =
+      row.find("task") ? R"("entrypoints": [{{"api": "systemone", "model_names": ["auto"],
+"recipe": "r"}}], "recipes": [{{"name": "r", "routing": {}}}])"
+                       : R"("routing": {})";
+  const std::string routing =
+      fmt::format(R"({{"modelCards": {}, "decisions": [{{"name": "d", "modelRefs": {},
+"algorithm": {}}}]}})",
+                  raw(row, "cards", "[]"), raw(row, "refs", fmt::format("[{}]", refs)),
+                  raw(row, "algorithm", "{}"));
+  auto loaded = config::parse(
+      fmt::format(R"({{"version": "v0.3", "providers": {{"defaults": {{"default_model": {}}},
+"models": [{}]}}, {}, "global": {{"integrations": {{"looper": {}}}}}}})",
+                  first.find("name")->raw(), models, fmt::format(fmt::runtime(form), routing),
+                  raw(row, "looper", "{}")),
+      "f.yaml", {.strict = true});
   if (!loaded) return tl::unexpected<Error>(loaded.error());
   return std::move(loaded->config);
 }
 
+const config::Routing& routing_of(const config::Config& config) {
+  return config.recipes.empty() ? config.routing : config.recipes.front().routing;
+}
+
 std::vector<Voice> voices_of(const config::Config& config, const Value& row) {
   std::vector<Voice> out;
-  for (const config::ModelRef& ref : config.routing.decisions.front().model_refs) {
+  for (const config::ModelRef& ref : routing_of(config).decisions.front().model_refs) {
     Voice voice;
     voice.model = ref.model;
     voice.weight = ref.weight.value_or(1);
     const config::Model* model = config.providers.find(ref.model);
     if (model->pricing) voice.price = model->pricing->prompt_per_1m;
-    for (const config::ModelCard& card : config.routing.model_cards) {
+    for (const config::ModelCard& card : routing_of(config).model_cards) {
       if (card.name != ref.model) continue;
       voice.size = read_size(card.param_size);
       voice.quality = card.quality_score;
@@ -184,6 +198,7 @@ class Story {
     const Turn& turn = run_->turns()[answer->turn];
     EXPECT_EQ(turn.call.model, text_at(wanted, "model"));
     EXPECT_EQ(answer->waiting, std::vector<size_t>{});
+    EXPECT_EQ(answer->label, text_at(wanted, "stage"));
     if (wanted.find("text")) {
       EXPECT_EQ(answer->body, "");
       EXPECT_EQ(turn.reply()->text, text_at(wanted, "text"));
@@ -195,17 +210,18 @@ class Story {
 
  private:
   void begin(std::vector<PastTurn> past) {
-    const config::Decision& decision = config_.routing.decisions.front();
+    const config::Decision& decision = routing_of(config_).decisions.front();
     const std::string request =
         fmt::format(R"({{"messages": {}, "tools": {}}})",
                     raw(row_, "messages", R"([{"role": "user", "content": "the question"}])"),
                     raw(row_, "tools", "[]"));
     const auto document = json::Document::parse(request);
     const std::vector<Voice> voices = voices_of(config_, row_);
-    run_.emplace(row_.find("draws")
-                     ? text_and_image(voices)
-                     : make_algorithm(decision, voices, read_conversation(document->root()),
-                                      config_.routing.model_cards),
+    Conversation conversation = read_conversation(document->root());
+    conversation.task = raw(row_, "task", "");
+    run_.emplace(row_.find("draws") ? text_and_image(voices)
+                                    : make_algorithm(decision, voices, std::move(conversation),
+                                                     routing_of(config_).model_cards),
                  bounds_of(decision.algorithm, config_.looper), std::move(past));
     advance();
   }
@@ -241,7 +257,8 @@ class Story {
   }
 
   void check_prompt(const Value& event) const {
-    const std::string prompt = call_at(event, "prompt").prompt.value_or("none");
+    const Call& call = call_at(event, "prompt");
+    const std::string prompt = call.prompt.value_or(call.body.empty() ? "none" : call.body);
     if (event.find("is")) {
       EXPECT_EQ(prompt, text_at(event, "is"));
     }
@@ -281,7 +298,8 @@ class Story {
       run_->take(turn, fail(Code::kUpstream, "{}", text_at(event, "why", "it is down")),
                  raw(event, "elsewhere", "true") == "true");
     } else {
-      Result<Reply> reply = read_reply(completion(event), true);
+      Result<Reply> reply = event.find("body") ? read_task_reply(raw(event, "body", ""))
+                                               : read_reply(completion(event), true);
       ASSERT_TRUE(reply) << reply.error().message;
       if (const auto cost = event.find("cost")) reply->cost = *cost->number();
       run_->take(turn, std::move(reply));
@@ -300,7 +318,7 @@ class Story {
 void run_story(const Value& row) {
   const auto config = configuration(row);
   Result<void> checked;
-  if (config) checked = check(config->routing.decisions.front());
+  if (config) checked = check(routing_of(*config).decisions.front());
   if (row.find("invalid")) {
     const std::string message = !config    ? config.error().message
                                 : !checked ? checked.error().message
