@@ -96,22 +96,6 @@ uint32_t Document::next(uint32_t end) const {
   return text_[at] == ',' ? after_space(at + 1) : 0;
 }
 
-// Returns the end of the string or container if it is found within kNear bytes, else 0.
-uint32_t Document::near_end(uint32_t begin) const {
-  const auto last = static_cast<uint32_t>(std::min<size_t>(begin + kNear, text_.size()));
-  uint32_t at = begin, depth = 0;
-  do {
-    if (text_[at] == '"') {
-      at = near_string_end(text_, at, escaped_.may_have(at));
-      if (at == 0) return 0;
-    } else {
-      depth = depth_after(text_[at++], depth);
-    }
-    if (depth == 0) return at;
-  } while (at < last);
-  return 0;
-}
-
 uint32_t Document::near_scalar_end(uint32_t begin) const {
   for (uint32_t at = begin; at <= begin + kNear; ++at) {
     if (ends_scalar(text_[at])) return at;
@@ -119,25 +103,32 @@ uint32_t Document::near_scalar_end(uint32_t begin) const {
   return 0;
 }
 
-// Returns the end of the value. A container that is neither near nor remembered is scanned, which
-// is quick: few of its bytes lie outside of remembered values.
+// Returns the end of the string or scalar if it is found within kNear bytes, else 0.
+uint32_t Document::near_end(uint32_t begin) const {
+  if (text_[begin] != '"') return near_scalar_end(begin);
+  return near_string_end(text_, begin, escaped_.may_have(begin));
+}
+
+// Returns the end of the value. A container that is not remembered is scanned, which is quick: few
+// of its bytes lie outside of remembered values.
 uint32_t Document::end_of(uint32_t begin) const {
-  const char first = text_[begin];
-  if (const uint32_t end = opens(first) || first == '"' ? near_end(begin) : near_scalar_end(begin);
-      end != 0)
-    return end;
   const auto remembered_end = [this](uint32_t at) -> uint32_t {
-    const auto found =
-        std::lower_bound(long_values_.begin(), long_values_.end(), at,
-                         [](const Range& each, uint32_t place) { return each.begin < place; });
+    const auto found = std::ranges::lower_bound(long_values_, at, {}, &Range::begin);
     return found != long_values_.end() && found->begin == at ? found->end : 0;
   };
+  if (!opens(text_[begin])) {
+    const uint32_t near = near_end(begin);
+    return near != 0 ? near : remembered_end(begin);
+  }
   uint32_t at = begin, depth = 0;
   do {
     const char c = text_[at];
-    const bool is_scalar = !ends_scalar(c);
-    uint32_t end = c == '"' ? near_end(at) : is_scalar ? near_scalar_end(at) : 0;
-    if (end == 0 && (c == '"' || opens(c) || is_scalar)) end = remembered_end(at);
+    uint32_t end = 0;
+    if (opens(c)) {
+      end = remembered_end(at);
+    } else if (c == '"' || !ends_scalar(c)) {
+      end = end_of(at);
+    }
     if (end == 0) depth = depth_after(c, depth);
     at = end != 0 ? end : at + 1;
   } while (depth > 0);

@@ -14,6 +14,9 @@ namespace {
 
 /// A moved std::string keeps its bytes in place only if they do not lie within the object.
 constexpr size_t kOutsideObject = 32;
+/// No more values are remembered for lying in the outermost container.
+constexpr size_t kOuterMax = 16;
+constexpr size_t kUsualDepth = 8;
 
 }  // namespace
 
@@ -21,7 +24,9 @@ constexpr size_t kOutsideObject = 32;
 class Checker {
  public:
   Checker(Document& document, uint32_t depth_max)
-      : document_(document), text_(document.text_), depth_max_(depth_max) {}
+      : document_(document), text_(document.text_), depth_max_(depth_max) {
+    open_.reserve(kUsualDepth);
+  }
 
   Result<void> check() {
     skip_space();
@@ -125,10 +130,12 @@ class Checker {
     return fail(Code::kInvalid, "JSON: not a value: \"{}\" at byte {}", token.substr(0, 32), begin);
   }
 
-  // Notes a value that has ended here if skipping it would take long.
+  // Notes a value that has ended here if skipping it would take long. The first values of the
+  // outermost container are noted, too, because nearly every reader skips them.
   void remember(size_t begin, uint32_t covered) {
     const auto bytes = static_cast<uint32_t>(at_ - begin);
-    if (bytes - covered >= kNear) {
+    const bool is_outer = open_.size() == 1 && document_.long_values_.size() < kOuterMax;
+    if (bytes - covered >= kNear || (is_outer && bytes >= kNear)) {
       document_.long_values_.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(at_)});
       covered = bytes;
     }

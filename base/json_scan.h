@@ -6,7 +6,8 @@
 namespace signalbox::json {
 
 /// A value is remembered if at least kNear of its bytes lie outside remembered values. So there is
-/// at most one per kNear bytes of the source, and skipping any value reads at most kNear bytes.
+/// at most one per kNear bytes of the source, and skipping any value reads at most kNear bytes. A
+/// few values of the outermost container are remembered beside them.
 inline constexpr uint32_t kNear = 32;
 inline bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';

@@ -30,12 +30,11 @@ std::string digest_hex(const EVP_MD* kind, std::initializer_list<std::string_vie
   }
   SIGNALBOX_CHECK(EVP_DigestFinal_ex(context, digest.data(), &size) == 1);
   EVP_MD_CTX_free(context);
-  std::string hex;
-  hex.reserve(2 * size);
+  std::string hex(size_t{2} * size, '0');
   constexpr std::string_view kDigits = "0123456789abcdef";
-  for (unsigned int i = 0; i < size; ++i) {
-    hex += kDigits[digest[i] >> 4];
-    hex += kDigits[digest[i] & 15];
+  for (size_t i = 0; i < size; ++i) {
+    hex[2 * i] = kDigits[digest[i] >> 4];
+    hex[2 * i + 1] = kDigits[digest[i] & 15];
   }
   return hex;
 }

@@ -3,7 +3,10 @@
 // answer with their built-in echo: one without any of these, one with all of them. Requests go to both in turn, so that the
 // load of the machine affects both equally.
 //
-// usage: bench/access_cpu.mjs build/release/signalbox [--requests 20000] [--rounds 5]
+// With --seconds it measures instead how many requests one core carries: the routers run on the machine's second core, and
+// wrk (Debian's package) sends the requests from the first one. This needs an idle machine.
+//
+// usage: bench/access_cpu.mjs build/release/signalbox [--requests 20000] [--rounds 5] [--seconds 10]
 
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -16,6 +19,7 @@ const [program, ...options] = process.argv.slice(2);
 const option = (name, without) => (options.includes(name) ? Number(options[options.indexOf(name) + 1]) : without);
 const requests = option("--requests", 20_000);
 const rounds = option("--rounds", 5);
+const seconds = option("--seconds", 0);
 const kClients = 16;
 const kBody = JSON.stringify({ model: "auto", messages: [{ role: "user", content: "Which theorem is this, and who has proved it?" }] });
 
@@ -44,7 +48,8 @@ function start(name, port, more, level) {
   const file = join(folder, `${name}.yaml`);
   writeFileSync(file, configuration(port, more));
   const log = openSync(join(folder, `${name}.log`), "w");
-  const child = spawn(program, ["serve", "--config", file, "--log-level", level], { stdio: ["ignore", log, log] });
+  const command = [...(seconds > 0 ? ["taskset", "-c", "1"] : []), program, "serve", "--config", file, "--log-level", level];
+  const child = spawn(command[0], command.slice(1), { stdio: ["ignore", log, log] });
   running.push(child);
   return { name, port, child, file, agent: new Agent({ keepAlive: true, maxSockets: kClients }), headers: {} };
 }
@@ -75,6 +80,23 @@ async function measure(to) {
   return ((cpuSeconds(to.child) - before) / requests) * 1e6;
 }
 
+// Returns the requests a second and the processor time that one took, at the router and at wrk.
+async function load(to) {
+  const script = join(folder, "post.lua");
+  const headers = Object.entries({ "content-type": "application/json", ...to.headers });
+  writeFileSync(script, `wrk.method = "POST"\nwrk.body = ${JSON.stringify(kBody)}\n${headers.map(([name, value]) => `wrk.headers["${name}"] = "${value}"\n`).join("")}`);
+  const before = cpuSeconds(to.child);
+  const wrk = spawn("taskset", ["-c", "0", "wrk", "-t1", `-c${kClients}`, `-d${seconds}s`, "-s", script, `http://127.0.0.1:${to.port}/v1/chat/completions`]);
+  let out = "", own = 0;
+  wrk.stdout.on("data", (part) => (out += part));
+  const watch = setInterval(() => (own = cpuSeconds(wrk)), 100);
+  wrk.on("exit", () => clearInterval(watch));
+  const status = await new Promise((done) => wrk.on("error", () => done("not found")).on("close", done));
+  const count = Number(/(\d+) requests in/.exec(out)?.[1]);
+  if (status !== 0 || !(count > 0) || /Non-2xx|Socket errors/.test(out)) throw new Error(`wrk: ${status}\n${out}`);
+  return [count / seconds, ((cpuSeconds(to.child) - before) / count) * 1e6, (own / count) * 1e6];
+}
+
 const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
 
 try {
@@ -89,12 +111,19 @@ try {
       await pause(50);
     }
   }
-  const rows = sides.map(() => []);
-  for (let round = 0; round < rounds; ++round) {
-    for (const [i, side] of sides.entries()) rows[i].push(await measure(side));
+  if (seconds > 0) {
+    for (const side of sides) {
+      const [rate, router, wrk] = await load(side);
+      console.log(`${side.name}: ${rate.toFixed(0)} requests a second; CPU us a request: ${router.toFixed(1)} router, ${wrk.toFixed(1)} wrk`);
+    }
+  } else {
+    const rows = sides.map(() => []);
+    for (let round = 0; round < rounds; ++round) {
+      for (const [i, side] of sides.entries()) rows[i].push(await measure(side));
+    }
+    const [plain, everything] = rows.map(median);
+    console.log(`CPU us a request: ${plain.toFixed(1)} plain, ${everything.toFixed(1)} with keys, limits, metering and the log line: ${(everything - plain).toFixed(1)} more (medians of ${rounds} rounds of ${requests})`);
   }
-  const [plain, everything] = rows.map(median);
-  console.log(`CPU us a request: ${plain.toFixed(1)} plain, ${everything.toFixed(1)} with keys, limits, metering and the log line: ${(everything - plain).toFixed(1)} more (medians of ${rounds} rounds of ${requests})`);
 } finally {
   for (const child of running) child.kill("SIGKILL");
   rmSync(folder, { recursive: true });

@@ -30,11 +30,22 @@ double yarn_scale(double factor, double weight) {
   return factor <= 1 ? 1 : 0.1 * weight * std::log(factor) + 1;
 }
 
+// If the factor is not the quotient of the two lengths, releases of Hugging Face's library disagree
+// which of them counts.
+Result<void> check_factor(const weights::HfObject& rope, double factor, double stretch) {
+  if (!rope.has("original_max_position_embeddings") || std::abs(factor - stretch) < 1e-6) return {};
+  return fail(Code::kUnsupported,
+              "{}: {} is not supported (supported: max_position_embeddings / "
+              "original_max_position_embeddings, {:.6g})",
+              rope.where("factor"), factor, stretch);
+}
+
 Result<void> read_yarn(const weights::HfObject& rope, RopeConfig& out) {
   SIGNALBOX_TRY(out.original,
                 rope.integer("original_max_position_embeddings", 1, 1 << 24, out.positions));
   const double stretch = static_cast<double>(out.positions) / out.original;
   SIGNALBOX_TRY(out.factor, rope.number("factor", 1, 1e4, std::max(1.0, stretch)));
+  SIGNALBOX_TRY_VOID(check_factor(rope, out.factor, stretch));
   SIGNALBOX_TRY(const double mscale, rope.number("mscale", 0, 1e3, 0));
   SIGNALBOX_TRY(const double mscale_all, rope.number("mscale_all_dim", 0, 1e3, 0));
   const double fitted = mscale != 0 && mscale_all != 0

@@ -1,5 +1,7 @@
 // The program's entry point: finds the sub-command and runs it.
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -11,7 +13,9 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
+#include "router/config/reader.h"
 #include "tools/command.h"
 
 namespace signalbox::tools {
@@ -72,6 +76,16 @@ int with_output(int status) {
   std::_Exit(kExitAborted);
 }
 
+int report_unknown(const char* name) {
+  std::vector<std::string_view> known{"help", "version"};
+  for (const Command* command : kCommands) known.push_back(command->name);
+  const std::string meant(config::nearest(name, known));
+  const std::string hint =
+      meant.empty() ? "; see `signalbox help`" : fmt::format("; did you mean \"{}\"?", meant);
+  std::fprintf(stderr, "signalbox: unknown command \"%s\"%s\n", name, hint.c_str());
+  return kExitUsage;
+}
+
 int run(int argc, char** argv) {
   const std::string_view name = argc > 1 ? argv[1] : "";
   if (name == "help" && argc > 2) {
@@ -87,11 +101,8 @@ int run(int argc, char** argv) {
   for (const Command* command : kCommands) {
     if (command->name == name) return command->run(argc - 1, argv + 1);
   }
-  if (name.empty()) {
-    std::fputs("signalbox: expected a command; see `signalbox help`\n", stderr);
-  } else {
-    std::fprintf(stderr, "signalbox: unknown command \"%s\"; see `signalbox help`\n", argv[1]);
-  }
+  if (!name.empty()) return report_unknown(argv[1]);
+  std::fputs("signalbox: expected a command; see `signalbox help`\n", stderr);
   return kExitUsage;
 }
 

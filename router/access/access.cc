@@ -102,9 +102,13 @@ bool is_loopback(std::string_view address) {
 }
 
 Access::Access(const config::ManagementApi& management, const std::filesystem::path& configuration)
+    : Access(management,
+             uses_local_token(management) ? open_local_token(configuration) : LocalToken()) {}
+
+Access::Access(const config::ManagementApi& management, LocalToken local)
     : requires_tokens_(takes_tokens(management)),
       loopback_only_(is_loopback(management.bind_address)),
-      local_(uses_local_token(management) ? open_local_token(configuration) : LocalToken()) {
+      local_(std::move(local)) {
   const auto note = [&](std::string what) {
     notices_.push_back("global.services.management_api: " + std::move(what));
   };
@@ -187,6 +191,10 @@ std::vector<std::string_view> Access::granted(const Credentials& caller) const {
   }
   if (shows_secrets(caller)) out.push_back(kSecretView);
   return out;
+}
+
+bool Access::may_see_files(const Credentials& caller) const {
+  return shows_secrets(caller) || has_local_token(caller);
 }
 
 bool Access::shows_secrets(const Credentials& caller) const {

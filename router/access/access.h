@@ -58,6 +58,8 @@ class Access {
   /// keys need the local token, unless `auth.token_for_changes` is false; it is then read or made
   /// beside `configuration`.
   Access(const config::ManagementApi& management, const std::filesystem::path& configuration);
+  /// With a local token that was opened before, or none.
+  Access(const config::ManagementApi& management, LocalToken local);
 
   /// kUnknown: no token or an unknown one. kForbidden: the token's role lacks the permission.
   /// kExposed: no tokens are required, other machines can connect, and the permission is for a
@@ -80,6 +82,9 @@ class Access {
 
   /// True if the caller may read secrets; without tokens nobody may.
   bool shows_secrets(const Credentials& caller) const;
+  /// True if the caller may see what the router's files contain: with the permission to see
+  /// secrets, or with the local token, which only the router's user can read.
+  bool may_see_files(const Credentials& caller) const;
 
   /// Startup notices for the operator, one line each.
   const std::vector<std::string>& notices() const { return notices_; }

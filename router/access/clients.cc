@@ -120,7 +120,11 @@ Clients::Clients(const config::Config& config, KeyHistory& history)
 Result<std::unique_ptr<Clients>> Clients::create(const config::Config& config,
                                                  tokens::KeySources& sources, KeyHistory& history) {
   auto out = std::unique_ptr<Clients>(new Clients(config, history));
-  SIGNALBOX_TRY_VOID(out->begin());
+  if (auto begun = out->begin(); !begun) {
+    if (out->store_ != nullptr) return tl::unexpected<Error>(std::move(begun).error());
+    return fail_in(fmt::format("{}: global.access.keys_file", config.source),
+                   std::move(begun).error());
+  }
   if (!config.access.tokens.empty()) {
     SIGNALBOX_TRY(out->verifier_,
                   tokens::Verifier::create(config.access.tokens, config.source, sources));

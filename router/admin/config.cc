@@ -90,15 +90,15 @@ std::string document_of(const http::Request& request) {
   return request.body;
 }
 
-AdminReply reply_to_change(const Result<Reloader::Applied>& result,
-                           const std::optional<access::Failure>& refused) {
+AdminReply reply_to_change(const tl::expected<Reloader::Applied, Reloader::Rejection>& result,
+                           const std::optional<access::Failure>& refused, bool may_see_files) {
   if (refused) return AdminReply::of(*refused);
   if (!result) {
-    if (result.error().code == Code::kIo)
-      return AdminReply::of({500, "WRITE_ERROR", result.error().message});
-    if (result.error().code == Code::kTooLarge)
-      return AdminReply::of({413, "INPUT_TOO_LARGE", result.error().message});
-    return AdminReply::of({400, "CONFIG_VALIDATION_ERROR", result.error().message});
+    const Error& error = result.error().error;
+    const std::string& why = may_see_files ? error.message : result.error().summary;
+    if (error.code == Code::kIo) return AdminReply::of({500, "WRITE_ERROR", why});
+    if (error.code == Code::kTooLarge) return AdminReply::of({413, "INPUT_TOO_LARGE", why});
+    return AdminReply::of({400, "CONFIG_VALIDATION_ERROR", why});
   }
   const serving::ServingState& state = *result->state;
   json::Writer out;
@@ -118,8 +118,10 @@ AdminReply change(const http::Request& request, const Find& find, bool needs_sam
   Reloader* reloader = find();
   if (reloader == nullptr) return no_file();
   std::optional<access::Failure> refused;
+  bool may_see_files = false;
   const auto result = reloader->apply([&](const serving::ServingState& serving,
                                           const std::string* disk) -> Result<std::string> {
+    may_see_files = serving.access.may_see_files(access::credentials_of(request));
     const auto match = request.headers.find("if-match");
     if (match && !has_tag(*match, etag_of(serving))) {
       refused = {412, "CONFIG_CHANGED",
@@ -165,7 +167,7 @@ AdminReply change(const http::Request& request, const Find& find, bool needs_sam
     }
     return text;
   });
-  return reply_to_change(result, refused);
+  return reply_to_change(result, refused, may_see_files);
 }
 
 AdminReply put(const http::Request& request, const Find& find) {
@@ -250,7 +252,8 @@ AdminReply hash(const serving::ServingState& state, const Find& find) {
   return {200, out.end_object().take()};
 }
 
-AdminReply status(const serving::ServingState& state, const Find& find) {
+AdminReply status(const http::Request& request, const serving::ServingState& state,
+                  const Find& find) {
   const Reloader* reloader = find();
   json::Writer out;
   out.begin_object().member("file", reloader == nullptr ? "" : reloader->file().string());
@@ -258,7 +261,10 @@ AdminReply status(const serving::ServingState& state, const Find& find) {
   out.member("since", access::timestamp(state.since)).key("refused");
   const auto refusal = reloader == nullptr ? std::nullopt : reloader->refusal();
   if (refusal) {
-    out.begin_object().member("why", refusal->why).member("at", access::timestamp(refusal->at));
+    const bool may_see_files = state.access.may_see_files(access::credentials_of(request));
+    out.begin_object();
+    out.member("why", may_see_files ? refusal->error.message : refusal->summary)
+        .member("at", access::timestamp(refusal->at));
     out.end_object();
   } else {
     out.null();
@@ -305,7 +311,9 @@ std::vector<http::Route> config_routes(const serving::CurrentState& current, htt
   add("GET", "/config/hash", access::kConfigRead,
       [find](const Request&, const serving::ServingState& state) { return hash(state, find); });
   add("GET", "/config/status", access::kConfigRead,
-      [find](const Request&, const serving::ServingState& state) { return status(state, find); });
+      [find](const Request& request, const serving::ServingState& state) {
+        return status(request, state, find);
+      });
   add("GET", "/config/schema", access::kConfigRead,
       [](const Request&, const serving::ServingState&) {
         return AdminReply{200, config::schema()};

@@ -114,21 +114,28 @@ class ManagementHandler {
       reply = AdminReply::of(*refused);
       if (state != nullptr) note_refusal(exchange.request, *state, reply);
     } else {
-      std::function<void()> run = [&] { reply = run_handler(exchange.request, *state, changes); };
+      std::function<void()> run = [&] {
+        reply = run_handler(exchange.request, *state, changes);
+        // The line comes before the answer, so a killed process loses no line of a change that its
+        // caller knows to be made.
+        if (changes) state->audit.add_written(change_entry(exchange.request, *state, reply));
+      };
       const bool ran = co_await pool_.run(std::move(run));
-      if (!ran) reply = AdminReply::of({429, "OVERLOADED", "too many requests are waiting"});
-      if (changes) note_change(exchange.request, *state, reply);
+      if (!ran) {
+        reply = AdminReply::of({429, "OVERLOADED", "too many requests are waiting"});
+        if (changes) state->audit.add(change_entry(exchange.request, *state, reply));
+      }
     }
     co_await send(exchange, reply);
   }
 
  private:
-  void note_change(const http::Request& request, const serving::ServingState& before,
-                   const AdminReply& reply) const {
+  audit::Entry change_entry(const http::Request& request, const serving::ServingState& before,
+                            const AdminReply& reply) const {
     audit::Entry entry = entry_of("change", request, before, reply);
     if (permission_ == access::kConfigWrite)
       entry.text("before", before.hash).text("after", current_.get()->hash);
-    before.audit.add(std::move(entry));
+    return entry;
   }
 
   AdminReply run_handler(const http::Request& request, const serving::ServingState& state,

@@ -103,6 +103,16 @@ Result<void> ChainWriter::add_and_wait(Entry entry) {
   if (failing_) return fail(Code::kIo, "the audit log cannot be written: {}", trouble_);
   if (!push(std::move(entry)))
     return fail(Code::kOverloaded, "too many entries wait for the audit log");
+  return wait_until_written(lock);
+}
+
+void ChainWriter::add_written(Entry entry) {
+  std::unique_lock lock(mutex_);
+  if (push(std::move(entry))) (void)wait_until_written(lock);
+}
+
+// Waits for all entries so far. Precondition: the lock holds the mutex.
+Result<void> ChainWriter::wait_until_written(std::unique_lock<std::mutex>& lock) {
   const uint64_t number = pushed_;
   wake_.notify_one();
   const bool ended =

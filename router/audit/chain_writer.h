@@ -35,6 +35,9 @@ class ChainWriter {
   /// Adds the entry and waits until the file has it. Errors: kIo if the file cannot be written,
   /// kOverloaded if too much waits.
   Result<void> add_and_wait(Entry entry);
+  /// Adds an entry of what has happened and waits until the file has it, the file cannot be
+  /// written, or five seconds have passed. In the last two cases the entry waits as after add().
+  void add_written(Entry entry);
   /// True from an error until everything is written and synced.
   bool is_failing() const;
 
@@ -47,6 +50,7 @@ class ChainWriter {
   void run();
   Result<void> write(const std::deque<Waiting>& entries, size_t& written);
   bool push(Entry entry, uint64_t stands_for = 1);
+  Result<void> wait_until_written(std::unique_lock<std::mutex>& lock);
   void push_counts();
   void set_state(const Result<void>& done);
 

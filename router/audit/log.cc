@@ -38,6 +38,10 @@ void Log::add(Entry entry) {
   if (is_open()) changes_->add(std::move(entry));
 }
 
+void Log::add_written(Entry entry) {
+  if (is_open()) changes_->add_written(std::move(entry));
+}
+
 void Log::add_refusal(const Sender& sender, Entry entry) {
   if (is_open()) refusals_->add_refusal(sender, std::move(entry));
 }

@@ -25,7 +25,11 @@ class Log {
   void add_start(std::string_view configuration, std::string_view keys);
   /// Never waits. Beyond 4 MiB that wait, entries are counted, and one entry reports their number.
   void add(Entry entry);
-  /// The same for a refused request, within the limits of Refusals.
+  /// For a change that was made and is not answered yet: adds the entry and waits until the file
+  /// has it. While the file cannot be written, it does not wait. It blocks, so it is not for event
+  /// loops.
+  void add_written(Entry entry);
+  /// The same as add() for a refused request, within the limits of Refusals.
   void add_refusal(const Sender& sender, Entry entry);
   /// Counts a refusal that gets no entry of its own.
   void count_refusal(const Sender& sender);

@@ -51,7 +51,7 @@ class Writer {
 
  private:
   void value(const json::Value& of) {
-    if (last_ && of.begin() == last_->begin()) return last_message(of);
+    if (last_ && of.begin() == last_->begin()) return of.is_string() ? text(of) : last_message(of);
     switch (of.type()) {
       case json::Type::kString:
         return append(out_, 's', of.text());
@@ -119,7 +119,9 @@ class Writer {
 };
 
 std::optional<json::Value> last_question(const json::Value& root) {
-  const auto messages = root.find("messages");
+  auto messages = root.find("messages");
+  if (!messages) messages = root.find("input");  // of a response
+  if (messages && messages->is_string()) return messages;
   std::optional<json::Value> last;
   if (messages) {
     for (const json::Value& message : messages->items()) last = message;

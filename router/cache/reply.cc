@@ -10,6 +10,7 @@
 
 #include "base/ascii.h"
 #include "base/json_writer.h"
+#include "router/dialects/events.h"
 
 namespace signalbox::cache {
 namespace {
@@ -179,6 +180,44 @@ Result<void> check_keepable(std::string_view body) {
   return {};
 }
 
+namespace {
+
+Result<void> check_native_end(const json::Value& root) {
+  const std::string_view stop = text_at(root, "stop_reason"), status = text_at(root, "status");
+  const bool is_well =
+      stop == "end_turn" || stop == "stop_sequence" || stop == "tool_use" || status == "completed";
+  if (is_well) return {};
+  return fail(Code::kInvalid, "a reply that did not end by itself");
+}
+
+}  // namespace
+
+// The events that end a stream hold what a whole reply holds at its root.
+Result<void> check_native(std::string_view body, bool is_stream) {
+  if (!is_stream) {
+    SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::string(body)));
+    return check_native_end(document.root());
+  }
+  bool has_end = false;
+  const dialects::EventReader::Take take = [&](std::string_view data) -> Result<void> {
+    if (ascii::trimmed(data).empty() || ascii::trimmed(data) == "[DONE]") return {};
+    SIGNALBOX_TRY(const json::Document event, json::Document::parse(std::string(data)));
+    const std::string_view type = text_at(event.root(), "type");
+    if (type == "error") return fail(Code::kInvalid, "an error");
+    const auto end = event.root().find(type == "message_delta" ? "delta" : "response");
+    const bool ends = type == "message_stop" || type == "response.completed";
+    if (end && (type == "message_delta" || type == "response.completed"))
+      SIGNALBOX_TRY_VOID(check_native_end(*end));
+    has_end = has_end || ends;
+    return {};
+  };
+  dialects::EventReader reader;
+  SIGNALBOX_TRY_VOID(reader.push(body, take));
+  SIGNALBOX_TRY_VOID(reader.finish(take));
+  if (!has_end) return fail(Code::kInvalid, "a stream without an end");
+  return {};
+}
+
 Result<void> EventAssembler::push(std::string_view bytes) {
   for (;;) {
     const size_t end = bytes.find('\n');
@@ -290,16 +329,32 @@ Result<void> EventAssembler::function(const json::Value& function, Call& into) {
       return unknown_member("function", member.key);
     // Some servers repeat the name with each piece.
     if (member.key == "name" && !into.name.empty()) continue;
+    if (member.key == "arguments" && member.value.is_object()) {
+      SIGNALBOX_TRY_VOID(append_text(into.arguments, member.value.raw()));
+      continue;
+    }
     SIGNALBOX_TRY_VOID(append(member.key == "name" ? into.name : into.arguments, member.value));
   }
   return {};
 }
 
 Result<void> EventAssembler::append(std::string& to, const json::Value& text) {
-  if (!text.is_string()) return fail(Code::kInvalid, "a text that is not a string");
-  bytes_ += text.text().size();
+  if (!text.is_array()) {
+    if (!text.is_string()) return fail(Code::kInvalid, "a text that is not a string");
+    return append_text(to, text.text());
+  }
+  for (const json::Value& part : text.items()) {
+    const bool is_text = text_at(part, "type") == "text" && part.find("text");
+    if (!part.is_string() && !is_text) return fail(Code::kInvalid, "a part that is not a text");
+    SIGNALBOX_TRY_VOID(append_text(to, part.is_string() ? part.text() : text_at(part, "text")));
+  }
+  return {};
+}
+
+Result<void> EventAssembler::append_text(std::string& to, std::string_view text) {
+  bytes_ += text.size();
   if (bytes_ > bytes_max_) return fail(Code::kTooLarge, "more than {} bytes", bytes_max_);
-  to += text.text();
+  to += text;
   return {};
 }
 

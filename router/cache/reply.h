@@ -17,6 +17,10 @@ namespace signalbox::cache {
 /// calls tools. kInvalid gives the reason if not; a reply cut at max_tokens is an example.
 Result<void> check_keepable(std::string_view body);
 
+/// The same for a message of Anthropic's API or a response of OpenAI's, whole or as the events of a
+/// stream.
+Result<void> check_native(std::string_view body, bool is_stream);
+
 /// Assembles chat completion chunks, as server-sent events cut anywhere, into one completion.
 class EventAssembler {
  public:
@@ -48,6 +52,7 @@ class EventAssembler {
   Result<void> call(const json::Value& call, Call& into);
   Result<void> function(const json::Value& function, Call& into);
   Result<void> append(std::string& to, const json::Value& text);
+  Result<void> append_text(std::string& to, std::string_view text);
 
   const uint64_t bytes_max_;
   uint64_t bytes_ = 0;

@@ -514,16 +514,15 @@ constexpr Section kLearningProtection{kLearningProtectionKeys};
 using LearningStore = Learning::StateStore;
 
 constexpr Key kLearningStoreKeys[] = {
-    word(
-        FIELD(LearningStore, backend), "memory redis",
-        "`memory` (default), or `redis`, by which routers share what they learn and which keeps it "
-        "over a restart."),
+    word(FIELD(LearningStore, backend), "memory redis valkey",
+         "`memory` (default), or `redis` or `valkey`, where routers share what they have learnt.")
+        .then<read_valkey_as_redis>(),
     integer(FIELD(LearningStore, ttl_seconds), 1, 1'000'000'000,
             "Time for which a conversation is kept after its last request, in seconds. Default: "
             "86400."),
     integer(FIELD(LearningStore, timeout_ms), 0, 60'000,
             "Time limit of an exchange with Redis, in milliseconds. 0: the default, 500."),
-    object(FIELD(LearningStore, redis), kRedis, "The server, for `redis`."),
+    object(FIELD(LearningStore, redis), kRedis, "The server, for either.").also("valkey"),
 };
 
 void check_learning_store(Reader& reader, const yaml::Node& node, LearningStore& store) {
@@ -563,14 +562,14 @@ constexpr Key kRouterKeys[] = {
     object(FIELD_AS("agentic_facts", Config, router.agentic_facts), kAgenticFacts,
            "Facts about the agent behind a request, for signals of this name."),
     boolean(FIELD_AS("entropy_reasoning", Config, router.entropy_reasoning),
-            "If a domain decides, switch reasoning by the uncertainty of the classifier. "
-            "Signalbox only."),
+            "If a domain decides, its uncertainty switches reasoning. Signalbox only."),
     boolean(FIELD_AS("guards_named_models", Config, router.guards_named_models),
             "Actions and guards hold for named models, too. Default: true. Signalbox only."),
+    boolean(FIELD_AS("masks_named_models", Config, router.masks_named_models),
+            "pii_mask holds for named models, too. Default: true. Signalbox only."),
     object(FIELD_AS("model_selection", Config, router.model_selection), kModelSelection,
            "Defaults of the algorithms of decisions."),
-    object(FIELD_AS("learning", Config, router.learning), kLearning,
-           "Learning from conversations and outcomes."),
+    object(FIELD_AS("learning", Config, router.learning), kLearning, "Learning from outcomes."),
     unread("fallback", "Further models after a failure.", "`reliability.fallback_models` holds"),
 };
 

@@ -149,6 +149,18 @@ constexpr Section kEmbeddings{kEmbeddingsKeys};
 
 constexpr std::string_view kNoSignal = "no signal here uses it";
 
+constexpr Key kDecisionModelKeys[] = {
+    text(FIELD_AS("deployment", SystemModels, decision_deployment),
+         "One of `global.model_catalog.deployments`, with `provider: http`."),
+};
+constexpr Section kDecisionModel{kDecisionModelKeys};
+
+// A text is the name of a model that the Semantic Router runs itself.
+void read_decision_model(Reader& reader, const yaml::Node& node, SystemModels& models) {
+  if (node.kind == yaml::Kind::kMapping) return read_section(reader, node, kDecisionModel, &models);
+  reader.does_without(node.line, "has no effect: expected a deployment, whose server answers");
+}
+
 constexpr Key kSystemModelsKeys[] = {
     string(FIELD(SystemModels, prompt_guard), "Directory of the model that finds jailbreaks."),
     string(FIELD(SystemModels, domain_classifier), "Directory of the model that finds the domain."),
@@ -166,7 +178,10 @@ constexpr Key kSystemModelsKeys[] = {
            "Default: none."),
     string(FIELD(SystemModels, safety), "Directory of the model of `safety` signals."),
     unread("hazard", "Model of kinds of hazards.", kNoSignal),
-    unread("decision_model", "Model that answers questions.", kNoSignal),
+    object(same<SystemModels>("decision_model"), kDecisionModel,
+           "Answers the questions of signals `decision` that name no deployment.")
+        .or_text()
+        .read_by<read_decision_model>(),
 };
 constexpr Section kSystemModels{kSystemModelsKeys};
 
@@ -342,11 +357,13 @@ constexpr Section kLooperFile{kLooperFileKeys};
 constexpr Key kLooperStateKeys[] = {
     string(FIELD(Looper::FlowState, store_backend),
            "Store of the states: `memory` (default); `file`, which keeps them over a restart; or "
-           "`redis`, where routers share them."),
+           "`redis` or `valkey`, where routers share them.")
+        .then<read_valkey_as_redis>(),
     integer(FIELD(Looper::FlowState, ttl_seconds), 1, 1'000'000'000,
             "Time that a client has for its tools, in seconds. Default: 1800."),
     object(FIELD(Looper::FlowState, file), kLooperFile, "Settings of `file`."),
-    object(FIELD(Looper::FlowState, redis), kRedis, "The server, for `redis`."),
+    object(FIELD(Looper::FlowState, redis), kRedis, "The server, for `redis` or `valkey`.")
+        .also("valkey"),
 };
 
 void check_flow_state(Reader& reader, const yaml::Node& node, Looper::FlowState& state) {

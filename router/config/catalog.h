@@ -74,7 +74,8 @@ struct SystemModels {
   std::string hallucination_explainer = "models/mom-halugate-explainer";
   std::string feedback_detector = "models/mmbert32k-feedback-detector-merged";
   std::string safety = "models/safety";
-  std::string reranker = {};  // of the rerank API; this project's own key
+  std::string reranker = {};             // of the rerank API; this project's own key
+  std::string decision_deployment = {};  // answers questions that name none; "": nobody does
 };
 
 /// Where a model that classifies requests runs.
@@ -188,6 +189,10 @@ struct HallucinationMitigation {
 
 struct ComplexityModule {
   PrototypeScoring prototype_scoring;
+  ClassifierModel server;  // rates the requests in place of examples, if calls_server()
+
+  /// Returns whether the server returns a number instead of a level.
+  bool is_scored() const { return server.calls_server() && server.contract == kScoreContract; }
 };
 
 struct ClassifierModules {

@@ -98,12 +98,15 @@ constexpr auto kSignalTypes = std::to_array<SignalType>({
     {"input_modality", [](const Routing& r) { return names_of(r.input_modality); }},
     {"action", [](const Routing& r) { return names_of(r.actions); }},
     {"agentic_facts", [](const Routing& r) { return names_of(r.agentic_facts); }},
+    {"session", [](const Routing& r) { return names_of(r.session); }},
+    {"random", [](const Routing& r) { return names_of(r.random); }},
+    {"decision", [](const Routing& r) { return names_of(r.questions); }},
     {"classifier", [](const Routing& r) { return names_of(r.classifiers); }},
     {"projection", output_names},
 });
 
 void unknown_signal_type(Reader& reader, uint32_t line, std::string_view type) {
-  if (is_unbuilt_signal(type)) {
+  if (type == kSessionMetric) {
     return reader.at_key("type", [&] {
       reader.does_without(line,
                           "does not match, nor does NOT of it: there are no signals of this type");
@@ -122,6 +125,12 @@ Names input_names(const SignalType& type, const Routing& routing, std::string_vi
   if (type.name == "projection") {
     for (const Score& score : routing.projections.scores) names.push_back(score.name);
   }
+  if (type.name == "decision") {
+    for (const QuestionSignal& signal : routing.questions) {
+      for (const QuestionSignal::Option& option : signal.question.choices)
+        names.push_back(fmt::format("{}:{}", signal.name, option.key));
+    }
+  }
   if (type.name != "classifier") return names;
   names.clear();
   for (const ClassifierSignal& signal : routing.classifiers) {
@@ -132,26 +141,6 @@ Names input_names(const SignalType& type, const Routing& routing, std::string_vi
     if (signal.labels.empty() && name.starts_with(prefix)) names.emplace_back(name);
   }
   return names;
-}
-
-// A classifier matches by its classes. If the signal lists none, they are those of its model.
-void check_label(Reader& reader, const yaml::Node& node, const Rule& rule) {
-  const yaml::Node* label = node.find("label");
-  if (label == nullptr) {
-    return reader.at_key(
-        "label", [&] { reader.error(node.line, "missing; expected a class of the classifier"); });
-  }
-  if (reader.routing == nullptr) return;
-  const auto& all = reader.routing->classifiers;
-  const auto signal = std::find_if(all.begin(), all.end(),
-                                   [&](const auto& each) { return each.name == rule.name; });
-  if (signal == all.end() || signal->labels.empty()) return;
-  const std::vector<std::string_view> known(signal->labels.begin(), signal->labels.end());
-  if (std::find(known.begin(), known.end(), rule.label) != known.end()) return;
-  reader.at_key("label", [&] {
-    reader.error(label->line, fmt::format("\"{}\" is not a label of the classifier \"{}\"{}",
-                                          rule.label, rule.name, suggestion(rule.label, known)));
-  });
 }
 
 void check_leaf(Reader& reader, const yaml::Node& node, Rule& rule) {
@@ -171,7 +160,7 @@ void check_leaf(Reader& reader, const yaml::Node& node, Rule& rule) {
     check_signal_name(reader, node.find("name")->line, type->name, rule.name,
                       type->names(*reader.routing));
   }
-  if (rule.type == "classifier") check_label(reader, node, rule);
+  check_label(reader, node, rule);
 }
 
 Rule::OnError opposite_of(Rule::OnError result) {
@@ -242,7 +231,8 @@ constexpr Key kRuleKeys[] = {
     text(FIELD(Rule, name), "Name of the signal."),
     choice(FIELD_AS("operator", Rule, op), kRuleOperators, "How to combine the conditions."),
     list(FIELD(Rule, conditions), kRule, "The conditions to combine."),
-    text(FIELD(Rule, label), "Class that must match, for type `classifier`."),
+    text(FIELD(Rule, label),
+         "Class that must match, for type `classifier`; option, for a choice of type `decision`."),
     object(FIELD(Rule, predicate), kPredicate, "Bounds of the signal's score."),
     choice(FIELD(Rule, on_error), kRuleOnError,
            "Result if the signal cannot be evaluated. Default: see docs/decisions.md."),

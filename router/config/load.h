@@ -27,7 +27,8 @@ struct Loaded {
 };
 
 struct LoadOptions {
-  bool strict = false;  // an unknown key is an error, not a notice
+  bool strict = false;         // an unknown key is an error, not a notice
+  bool keys_required = false;  // so is an unset variable that a key such as api_key_env names
 };
 
 /// Every error found, one a line, in the order of the file; the code is kInvalid, kNotFound, kIo or

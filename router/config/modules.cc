@@ -219,6 +219,8 @@ constexpr auto kOtherDomainKeys = classifier_with({
     kClassBackendKey,
     string(FIELD_AS("category_mapping_path", ClassifierModel, mapping_path), kClasses),
     string(FIELD(ClassifierModel, fallback_category), "Domain if no class reaches the threshold."),
+    unread("calibration", "File by which scores become probabilities.",
+           "the scores of the model rank decisions"),
 });
 constexpr auto kDomainClassifierKeys = with_variant(kOtherDomainKeys, kClassVariant);
 constexpr Section kDomainClassifier{kDomainClassifierKeys};
@@ -364,10 +366,21 @@ constexpr Key kMitigationKeys[] = {
 };
 constexpr Section kMitigation{kMitigationKeys};
 
+constexpr auto kComplexityBackendKeys =
+    backend_keys(kClassProtocol, "label_distribution.v1 label_distribution score.v1 score");
+
+void check_complexity_backend(Reader& reader, const yaml::Node& node, ClassifierModel& server) {
+  if (!server.contract.empty()) return;
+  reader.error(node.line,
+               "expected the contract label_distribution.v1, whose labels are easy, medium and "
+               "hard, or score.v1");
+}
+constexpr Section kComplexityBackend{kComplexityBackendKeys, checked<check_complexity_backend>};
+
 constexpr Key kComplexityModuleKeys[] = {
     object(FIELD(ComplexityModule, prototype_scoring), kPrototypeScoring, kScoreFromExamples),
-    unread("backend", "A server that scores requests.",
-           "the examples of a signal decide; one without examples does not match"),
+    object(FIELD_AS("backend", ComplexityModule, server), kComplexityBackend,
+           "A server that rates the requests, in place of examples."),
 };
 constexpr Section kComplexityModule{kComplexityModuleKeys};
 
@@ -405,6 +418,7 @@ constexpr TaskOfServer kTasksOfServers[] = {
     {"fact_check", "hallucination_mitigation.fact_check", "classification"},
     {"user_feedback", "feedback_detector", "classification"},
     {"modality", "modality_detector.classifier", "classification", "model_path"},
+    {"complexity", "complexity", "classification"},
 };
 
 const ExternalModel* find_server(const Config& config, const ClassifierModel& module,
@@ -473,6 +487,7 @@ const ClassifierModel* module_of(const Modules& modules, std::string_view task) 
   if (task == "fact_check") return &modules.hallucination_mitigation.fact_check;
   if (task == "user_feedback") return &modules.feedback_detector;
   if (task == "modality") return &modules.modality_detector.classifier;
+  if (task == "complexity") return &modules.complexity.server;
   return nullptr;
 }
 

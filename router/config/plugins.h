@@ -20,6 +20,9 @@ inline constexpr std::string_view kHttpClassify = "http_classify", kHttpChat = "
 /// The form of a chat model's replies as a classifier.
 inline constexpr std::string_view kLabelDecision = "label_decision.v1";
 
+/// Form of a reply that is a number without bounds.
+inline constexpr std::string_view kScoreContract = "score.v1";
+
 /// Settings of a classifier. Each module uses a part of them.
 struct ClassifierModel {
   enum class OnError { kAllow, kBlock };

@@ -393,6 +393,9 @@ constexpr Key kPricingKeys[] = {
     positive(FIELD(Pricing, reasoning_per_1m),
              "Price of a million generated tokens of reasoning. Default: that of generated tokens. "
              "Signalbox only."),
+    positive(FIELD(Pricing, per_request),
+             "Price of each answered request beside that of its tokens, for models of pictures and "
+             "sounds whose servers count no tokens. Signalbox only."),
 };
 constexpr Section kPricing{kPricingKeys};
 

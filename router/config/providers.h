@@ -53,6 +53,7 @@ struct Pricing {
   double cache_write_per_1m = 0;
   double completion_per_1m = 0;
   double reasoning_per_1m = 0;  // 0: as other generated tokens
+  double per_request = 0;
 };
 
 /// The failures of a call after which another worker is tried. All of them occur before the client

@@ -327,10 +327,12 @@ void note_unset(Reader& reader, const yaml::Node& node, std::string_view key,
                 const std::string& variable, std::string_view consequence) {
   const char* const value = std::getenv(variable.c_str());
   if (value != nullptr && *value != '\0') return;
+  std::string text =
+      fmt::format("{}, because the environment variable {} is not set", consequence, variable);
+  const uint32_t line = node.find(key)->line;
   reader.at_key(key, [&] {
-    reader.notice(
-        node.find(key)->line,
-        fmt::format("{}, because the environment variable {} is not set", consequence, variable));
+    reader.requires_keys() ? reader.error(line, std::move(text))
+                           : reader.notice(line, std::move(text));
   });
 }
 

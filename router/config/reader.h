@@ -72,6 +72,7 @@ class Reader {
     return unknown_;
   }
 
+  bool requires_keys() const { return options_.keys_required; }
   bool failed() const { return !errors_.empty(); }
   /// All errors, one a line, in the order of the file. Precondition: failed().
   Error take_errors();
@@ -154,8 +155,8 @@ class Reader {
   std::vector<Remark> notices_;
 };
 
-/// Gives a notice with the consequence if the environment variable that a key names has no text.
-/// The reader is at the mapping `node`, which has the key.
+/// Gives a notice with the consequence if the environment variable that a key names has no text, or
+/// an error if the options require keys. The reader is at the mapping `node`, which has the key.
 void note_unset(Reader& reader, const yaml::Node& node, std::string_view key,
                 const std::string& variable, std::string_view consequence);
 

@@ -303,6 +303,134 @@ constexpr Key kAgenticFactsKeys[] = {
            "Bounds beyond which all facts of a request are ignored."),
 };
 
+constexpr std::string_view kNoValue = "conditions on the signal do not match, nor does NOT of them";
+
+using SessionFact = SessionSignal::Fact;
+
+constexpr Choice kSessionFacts[] = {
+    {"session_present", SessionFact::kPresent}, {"has_previous_model", SessionFact::kPreviousModel},
+    {"turn_index", SessionFact::kTurn},         {"cache_warmth", SessionFact::kOther},
+    {"remaining_turns", SessionFact::kOther},   {"handoff_penalty", SessionFact::kOther},
+    {"quality_gap", SessionFact::kOther}};
+
+void check_session(Reader& reader, const yaml::Node& node, SessionSignal& out) {
+  if (given(node, "fact") == nullptr) return;
+  if (out.fact == SessionFact::kPreviousModel && !reader.config.router.learning.enabled)
+    out.unbuilt = "global.router.learning is not enabled, so no conversation's model is known";
+  if (out.fact == SessionFact::kOther) out.unbuilt = "the router does not have this fact";
+  if (out.unbuilt.empty()) return;
+  reader.at_key("fact", [&] {
+    reader.does_without(node.find("fact")->line, fmt::format("{}; {}", out.unbuilt, kNoValue));
+  });
+}
+
+constexpr std::string_view kForOtherFacts = "only facts that the router does not have use it";
+
+constexpr Key kSessionKeys[] = {
+    signal_name<SessionSignal>(),
+    signal_description<SessionSignal>(),
+    choice(
+        FIELD(SessionSignal, fact), kSessionFacts,
+        "`session_present`: 1 if the request names its session or conversation, or has an answer "
+        "of an assistant. `turn_index`: the user's earlier messages. `has_previous_model`: 1 if a "
+        "model has answered in the conversation, which `global.router.learning` remembers.")
+        .required(),
+    object(FIELD(SessionSignal, predicate), kPredicate,
+           "Numbers that match. Without it the signal never matches, and scores may read it."),
+    text(FIELD(SessionSignal, previous_model),
+         "The model of the last answer, for `has_previous_model`. Default: any."),
+    unread("candidate_model", "Model that may answer.", kForOtherFacts),
+    unread("intent_or_domain", "Domain of the request.", kForOtherFacts),
+};
+
+constexpr Key kRandomKeys[] = {
+    signal_name<ClassSignal>(),
+    signal_description<ClassSignal>(),
+};
+
+using QuestionKind = QuestionSignal::Kind;
+using QuestionOption = QuestionSignal::Option;
+using Question = QuestionSignal::Question;
+
+constexpr Choice kQuestionKinds[] = {{"choice", QuestionKind::kChoice},
+                                     {"noul", QuestionKind::kYesNo},
+                                     {"score", QuestionKind::kScore},
+                                     {"set", QuestionKind::kOther},
+                                     {"span", QuestionKind::kOther}};
+
+constexpr Key kQuestionOptionKeys[] = {
+    text(FIELD(QuestionOption, key), "Name of the option, which is the label of conditions.")
+        .required(),
+    string(FIELD(QuestionOption, description), "Its meaning."),
+};
+constexpr Section kQuestionOption{kQuestionOptionKeys};
+
+constexpr std::string_view kOfOtherQuestions = "questions of the types set and span are not built";
+
+constexpr Key kAskedKeys[] = {
+    choice(FIELD_AS("type", Question, kind), kQuestionKinds,
+           "`choice`: one of the options. `noul`: yes or no. `score`: a level.")
+        .required(),
+    text(FIELD(Question, instructions), "The question.").required(),
+    list(FIELD(Question, choices), kQuestionOption, "Options of a `choice`, 2 to 255."),
+    texts(FIELD(Question, levels), "Levels of a `score`, 2 to 10, from the lowest to the highest."),
+    unread("labels", "Labels of a set or span.", kOfOtherQuestions),
+    unread("threshold", "Least probability of a label.", kOfOtherQuestions),
+    unread("head", "Part of the model.", kOfOtherQuestions),
+};
+constexpr Section kAsked{kAskedKeys};
+
+// The server that answers, or why there is none.
+void find_answerer(Reader& reader, const yaml::Node& node, QuestionSignal& out) {
+  const Config& config = reader.config;
+  const std::string& name =
+      out.deployment.empty() ? config.system_models.decision_deployment : out.deployment;
+  const auto found = config.deployments.find(name);
+  if (!name.empty() && found == config.deployments.end())
+    return reader.error(node.line, fmt::format("unknown deployment \"{}\"", name));
+  if (name.empty() || found->second.external_model.empty()) {
+    out.unbuilt =
+        "no server answers the question; its deployment must name one (provider: http and "
+        "external_model)";
+    return;
+  }
+  out.server = found->second.external_model;
+}
+
+void check_question(Reader& reader, const yaml::Node& node, QuestionSignal& out) {
+  const Question& question = out.question;
+  const size_t choices = question.choices.size(), levels = question.levels.size();
+  if (given(node, "question") == nullptr) return;
+  reader.at_key("question", [&] {
+    const uint32_t line = node.find("question")->line;
+    if (question.kind == QuestionKind::kChoice && (choices < 2 || choices > 255))
+      reader.error(line, fmt::format("expected 2 to 255 choices, found {}", choices));
+    if (question.kind == QuestionKind::kScore && (levels < 2 || levels > 10))
+      reader.error(line, fmt::format("expected 2 to 10 levels, found {}", levels));
+  });
+  if (question.kind == QuestionKind::kScore && !out.predicate)
+    reader.error(node.line, "a question of the type score needs a predicate");
+  find_answerer(reader, node, out);
+  if (question.kind == QuestionKind::kOther) out.unbuilt = kOfOtherQuestions;
+  if (!out.unbuilt.empty())
+    reader.does_without(node.line, fmt::format("{}; {}", out.unbuilt, kNoValue));
+}
+
+constexpr Key kQuestionKeys[] = {
+    signal_name<QuestionSignal>(),
+    signal_description<QuestionSignal>(),
+    object(FIELD(QuestionSignal, question), kAsked, "The question.").required(),
+    text(FIELD(QuestionSignal, deployment),
+         "One of `global.model_catalog.deployments`, with `provider: http`. Default: "
+         "`global.model_catalog.system.decision_model`."),
+    object(
+        FIELD(QuestionSignal, predicate), kPredicate,
+        "Numbers that match: the probability of yes (default: from 0.5 up) or of the option that "
+        "is chosen, or the expected level, which counts from 0."),
+    integer(FIELD(QuestionSignal, timeout_ms), 1, 3'600'000,
+            "Time limit of a call, in milliseconds. Default: that of the server."),
+};
+
 using InputModality = InputModalitySignal::Modality;
 
 constexpr Choice kInputModalities[] = {{"text", InputModality::kText},
@@ -351,5 +479,8 @@ constinit const Section kAgenticFact{kAgenticFactKeys};
 constinit const Section kAgenticFacts{kAgenticFactsKeys, checked<check_agentic_facts>};
 constinit const Section kInputModality{kInputModalityKeys};
 constinit const Section kRoleBinding{kRoleBindingKeys};
+constinit const Section kSession{kSessionKeys, checked<check_session>};
+constinit const Section kRandom{kRandomKeys};
+constinit const Section kQuestion{kQuestionKeys, checked<check_question>};
 
 }  // namespace signalbox::config

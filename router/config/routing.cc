@@ -418,12 +418,13 @@ void note_default(Reader& reader, const Routing& routing) {
   });
 }
 
-// The names of the scores that read a signal of a type that is not built, also through other
-// scores, and of the outputs of these scores.
-std::set<std::string_view> unbuilt_projections(const Projections& projections) {
+// The names of the scores that read a signal that is not built, also through other scores, and of
+// the outputs of these scores.
+std::set<std::string_view> unbuilt_projections(const Routing& routing) {
+  const Projections& projections = routing.projections;
   std::set<std::string_view> out;
   const auto is_unbuilt = [&](const ScoreInput& input) {
-    return is_unbuilt_signal(input.type) ||
+    return is_unbuilt_signal(routing, input.type, input.name) ||
            (input.type == "projection" && out.contains(input.name));
   };
   size_t before = 0;
@@ -440,12 +441,13 @@ std::set<std::string_view> unbuilt_projections(const Projections& projections) {
   return out;
 }
 
-bool reads_unbuilt(const Rule& rule, const std::set<std::string_view>& projections) {
+bool reads_unbuilt(const Routing& routing, const Rule& rule,
+                   const std::set<std::string_view>& projections) {
   if (rule.op == Rule::Operator::kLeaf)
-    return is_unbuilt_signal(rule.type) ||
+    return is_unbuilt_signal(routing, rule.type, rule.name) ||
            (rule.type == "projection" && projections.contains(rule.name));
-  return std::ranges::any_of(rule.conditions,
-                             [&](const Rule& each) { return reads_unbuilt(each, projections); });
+  return std::ranges::any_of(
+      rule.conditions, [&](const Rule& each) { return reads_unbuilt(routing, each, projections); });
 }
 
 // The effect for which a file may rely on a decision, as a verb; "" if there is none.
@@ -456,20 +458,21 @@ std::string_view protection_of(const Decision& decision) {
   return retention != nullptr && retention->drop == true ? "drop" : "";
 }
 
-// Refuses a decision that protects something by a signal of a type that is not built: it would let
-// pass the requests that it is meant to stop.
+// Refuses a decision that protects something by a signal that is not built: it would let pass the
+// requests that it is meant to stop.
 void refuse_unbuilt_guards(Reader& reader, const Routing& routing) {
-  const std::set<std::string_view> projections = unbuilt_projections(routing.projections);
+  const std::set<std::string_view> projections = unbuilt_projections(routing);
   for (size_t i = 0; i < routing.decisions.size(); ++i) {
     const Decision& guard = routing.decisions[i];
     const std::string_view verb = protection_of(guard);
-    if (verb.empty() || guard.rules.must_be_known() || !reads_unbuilt(guard.rules, projections))
+    if (verb.empty() || guard.rules.must_be_known() ||
+        !reads_unbuilt(routing, guard.rules, projections))
       continue;
     reader.at_key(fmt::format("decisions[{}].rules", i), [&] {
       reader.error(
           guard.line,
           fmt::format("the decision \"{}\" cannot be relied on to {}, because a signal of its "
-                      "rules is of a type that is not built",
+                      "rules is not built or has nobody who computes it",
                       guard.name, verb));
     });
   }
@@ -499,10 +502,15 @@ bool always_matches(const Decision& decision) {
   return decision.rules.op == Rule::Operator::kAnd && decision.rules.conditions.empty();
 }
 
-bool is_unbuilt_signal(std::string_view type) {
-  constexpr auto kTypes =
-      std::to_array<std::string_view>({"decision", "session", "session_metric", "random"});
-  return std::ranges::find(kTypes, type) != kTypes.end();
+bool is_unbuilt_signal(const Routing& routing, std::string_view type, std::string_view name) {
+  const auto is_unbuilt = [&](const auto& signals) {
+    return std::ranges::any_of(signals, [&](const auto& each) {
+      return !each.unbuilt.empty() && each.name == name.substr(0, name.find(':'));
+    });
+  };
+  if (type == "session") return is_unbuilt(routing.session);
+  if (type == "decision") return is_unbuilt(routing.questions);
+  return type == kSessionMetric;
 }
 
 bool is_guard_signal(std::string_view type) {
@@ -511,6 +519,10 @@ bool is_guard_signal(std::string_view type) {
 
 bool binds_named_models(const Decision& decision) {
   return is_guard(decision) || decision.action.is_set();
+}
+
+bool masks(const Decision& decision) {
+  return !decision.fast_response && decision.pii_mask && decision.pii_mask->enabled;
 }
 
 constinit const Section kRouting{kRoutingKeys};

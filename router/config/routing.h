@@ -143,10 +143,6 @@ struct Decision : Plugins {
 /// The decision's requirements for everything that keeps its answers; null: none.
 const Emit::Retention* retention_of(const Decision& decision);
 
-/// True for types of signals that files of the Semantic Router have and this router does not. Their
-/// signals are unavailable.
-bool is_unbuilt_signal(std::string_view type);
-
 /// True if the decision has no conditions.
 bool always_matches(const Decision& decision);
 
@@ -156,6 +152,8 @@ bool is_guard_signal(std::string_view type);
 /// True if the decision applies to requests that name a model, too: it has an action, or refuses
 /// requests (its plugin is fast_response) by a signal of a guard.
 bool binds_named_models(const Decision& decision);
+/// True if the decision replaces personal data in its requests.
+bool masks(const Decision& decision);
 
 /// The types of a decision's plugins.
 std::vector<std::string_view> plugin_names(const Decision& decision);
@@ -255,6 +253,9 @@ struct Routing {
   std::vector<InputModalitySignal> input_modality;
   std::vector<ClassSignal> actions;
   std::vector<AgenticFactsSignal> agentic_facts;
+  std::vector<SessionSignal> session;
+  std::vector<ClassSignal> random;
+  std::vector<QuestionSignal> questions;
   std::vector<ClassifierSignal> classifiers;
 
   Projections projections;
@@ -262,6 +263,12 @@ struct Routing {
   DataPolicy data_policy;
   LoopBudget budget;  // of decisions with the algorithm cascade that have none
 };
+
+inline constexpr std::string_view kSessionMetric = "session_metric";  // a type that is not built
+
+/// True for signals that files of the Semantic Router have and this router cannot compute. They are
+/// unavailable. The name may be NAME:KEY.
+bool is_unbuilt_signal(const Routing& routing, std::string_view type, std::string_view name);
 
 /// The name of the routing at the top of the file, for entrypoints.
 inline constexpr std::string_view kDefaultRecipe = "default";

@@ -94,6 +94,8 @@ struct StoreKeys {
   const std::string& backend;
   std::string_view records;
 };
+/// Valkey has Redis's protocol, so the names `valkey` and `redis` stand for one store.
+void read_valkey_as_redis(Reader& reader, const yaml::Node& node, std::string& backend);
 /// Checks the servers of a store. `postgres` is null if the store cannot be in PostgreSQL.
 void check_store(Reader& reader, const yaml::Node& node, const StoreKeys& store, const Redis& redis,
                  const Postgres* postgres = nullptr);
@@ -144,6 +146,8 @@ void check_recipes(Reader& reader, const yaml::Node& node, const Config& config)
 
 // signals.cc
 extern const Section kSignals;
+/// Checks the label of a condition against the classes or options of its signal.
+void check_label(Reader& reader, const yaml::Node& node, const Rule& rule);
 
 // request_signals.cc
 extern const Section kContext;
@@ -158,6 +162,9 @@ extern const Section kAgenticFacts;
 extern const Section kPredicate;
 extern const Section kRoleBinding;
 extern const Section kStructure;
+extern const Section kSession;
+extern const Section kRandom;
+extern const Section kQuestion;
 template <class S>
 constexpr Key signal_name() {
   return text(FIELD(S, name), "Name for conditions.").required();

@@ -269,13 +269,16 @@ constexpr Key kClientApisKeys[] = {
 
 constexpr Key kResponseApiKeys[] = {
     boolean(FIELD(ResponseApi, enabled), "Serve /v1/responses. Default: true."),
-    string(FIELD(ResponseApi, store_backend),
-           "Store of the responses: `memory` (default), or `redis` or `postgres` (Signalbox only), "
-           "where routers share them."),
+    string(
+        FIELD(ResponseApi, store_backend),
+        "Store of the responses: `memory` (default), or `redis`, `valkey` or `postgres` (Signalbox "
+        "only), where routers share them.")
+        .then<read_valkey_as_redis>(),
     count(FIELD(ResponseApi, ttl_seconds), "Lifetime of a response, in seconds."),
     count(FIELD(ResponseApi, max_responses),
           "Responses that a router keeps in memory. The server keeps all until they expire."),
-    object(FIELD(ResponseApi, redis), kRedis, "The server, for `redis`."),
+    object(FIELD(ResponseApi, redis), kRedis, "The server, for `redis` or `valkey`.")
+        .also("valkey"),
     object(
         FIELD(ResponseApi, postgres), kPostgres,
         "The server, for `postgres`. Its tables begin with `signalbox_responses` by default, and "
@@ -418,8 +421,9 @@ constexpr std::string_view kTextsByPlugin =
 constexpr Key kReplayKeys[] = {
     boolean(FIELD(RouterReplay, enabled), "Record decisions. Default: false."),
     string(FIELD(RouterReplay, store_backend),
-           "Store of the records: `memory` (default), or `redis` or `postgres`, where routers "
-           "share them and which keep them over a restart."),
+           "Store of the records: `memory` (default), or `redis`, `valkey` or `postgres`, where "
+           "routers share them and which keep them over a restart.")
+        .then<read_valkey_as_redis>(),
     count(FIELD(RouterReplay, ttl_seconds),
           "Lifetime of a record, in seconds. 0 (default): as long as there is room."),
     integer(FIELD(RouterReplay, max_records), 1, 1'000'000,
@@ -443,7 +447,8 @@ constexpr Key kReplayKeys[] = {
     boolean(FIELD(RouterReplay, async_writes), "Write records in the background.")
         .no_effect("requests never wait for records")
         .unless("true yes on"),
-    object(FIELD(RouterReplay, redis), kRedis, "The server, for `redis`."),
+    object(FIELD(RouterReplay, redis), kRedis, "The server, for `redis` or `valkey`.")
+        .also("valkey"),
     object(FIELD(RouterReplay, postgres), kPostgres,
            "The server, for `postgres`. Its tables begin with `signalbox_replay` by default, and "
            "`table_name` has at most 48 characters."),

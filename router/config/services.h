@@ -228,6 +228,7 @@ struct RouterSettings {
   AgenticFacts agentic_facts;
   bool entropy_reasoning = false;   // Signalbox only
   bool guards_named_models = true;  // Signalbox only
+  bool masks_named_models = true;   // Signalbox only
   ModelSelection model_selection;
   Learning learning;
 };

@@ -28,9 +28,9 @@ static_assert(std::is_sorted(kPiiTypes.begin(), kPiiTypes.end()));
 constexpr std::pair<std::string_view, ScoreKind> kScoreKinds[] = {
     {"domain", ScoreKind::kProbability},   {"classifier", ScoreKind::kProbability},
     {"safety", ScoreKind::kProbability},   {"preference", ScoreKind::kProbability},
-    {"embedding", ScoreKind::kSimilarity}, {"reask", ScoreKind::kSimilarity},
-    {"kb", ScoreKind::kSimilarity},        {"complexity", ScoreKind::kOther},
-    {"jailbreak", ScoreKind::kOther},
+    {"decision", ScoreKind::kProbability}, {"embedding", ScoreKind::kSimilarity},
+    {"reask", ScoreKind::kSimilarity},     {"kb", ScoreKind::kSimilarity},
+    {"complexity", ScoreKind::kOther},     {"jailbreak", ScoreKind::kOther},
 };
 
 void check_embedding(Reader& reader, const yaml::Node& node, EmbeddingSignal& out) {
@@ -165,24 +165,40 @@ constexpr Key kComplexityExamplesKeys[] = {
 };
 constexpr Section kComplexityExamples{kComplexityExamplesKeys};
 
+// Two bounds take the place of the threshold. Their order depends on the direction of the scale.
 void check_complexity(Reader& reader, const yaml::Node& node, ComplexitySignal& out) {
-  if (!out.hard_above && !out.easy_below) return;
-  if (!out.hard_above || !out.easy_below || given(node, "threshold") != nullptr)
+  const bool is_higher = out.hard_above || out.easy_below;
+  const bool is_lower = out.hard_below || out.easy_above;
+  const ComplexityModule& module = reader.config.modules.complexity;
+  if (is_lower && !module.is_scored())
+    return reader.error(node.line,
+                        "hard_below and easy_above are for a server that scores requests "
+                        "(modules.complexity.backend with the contract score.v1); use hard_above "
+                        "and easy_below");
+  if (!is_higher && !is_lower) {
+    if (module.is_scored())
+      reader.error(node.line,
+                   "the server of modules.complexity.backend has a scale of its own; expected "
+                   "hard_above and easy_below, or hard_below and easy_above");
+    return;
+  }
+  const bool is_pair =
+      is_higher ? out.hard_above && out.easy_below : out.hard_below && out.easy_above;
+  if (is_higher == is_lower || !is_pair || given(node, "threshold") != nullptr)
     return reader.error(node.line, "expected either threshold, or hard_above and easy_below");
-  if (*out.easy_below < *out.hard_above) return;
-  reader.at_key("easy_below", [&] {
-    reader.error(node.find("easy_below")->line,
-                 fmt::format("expected less than hard_above, which is {}, found {}",
-                             *out.hard_above, *out.easy_below));
+  const std::string_view key = is_higher ? "easy_below" : "easy_above";
+  const double hard = is_higher ? *out.hard_above : *out.hard_below;
+  const double easy = is_higher ? *out.easy_below : *out.easy_above;
+  if (is_higher ? easy < hard : easy > hard) return;
+  reader.at_key(std::string(key), [&] {
+    reader.error(
+        node.find(key)->line,
+        fmt::format("expected {} than {}, which is {}, found {}", is_higher ? "less" : "more",
+                    is_higher ? "hard_above" : "hard_below", hard, easy));
   });
 }
 
-// The bounds of a server's score that is lower for harder requests.
-void refuse_lower(Reader& reader, const yaml::Node& node, void*) {
-  reader.error(node.line,
-               "not built: this bound is for a server that scores requests; use hard_above and "
-               "easy_below");
-}
+constexpr double kBoundMax = 1e9;  // a server's scale may be any
 
 constexpr Key kComplexityKeys[] = {
     text(FIELD(ComplexitySignal, name),
@@ -192,11 +208,15 @@ constexpr Key kComplexityKeys[] = {
     number(FIELD(ComplexitySignal, threshold), -1, 2,
            "The score is the similarity to hard examples minus that to easy ones. Above this a "
            "request is hard, below its negative easy. Default: 0.1."),
-    number(FIELD(ComplexitySignal, hard_above), -2, 2,
+    number(FIELD(ComplexitySignal, hard_above), -kBoundMax, kBoundMax,
            "Score above which a request is hard, instead of `threshold`."),
-    number(FIELD(ComplexitySignal, easy_below), -2, 2, "Score below which it is easy."),
-    unbound("hard_below", Kind::kAnything, "Refused.").with(refuse_lower),
-    unbound("easy_above", Kind::kAnything, "Refused.").with(refuse_lower),
+    number(FIELD(ComplexitySignal, easy_below), -kBoundMax, kBoundMax,
+           "Score below which it is easy."),
+    number(
+        FIELD(ComplexitySignal, hard_below), -kBoundMax, kBoundMax,
+        "Score below which it is hard, for a server whose scores are lower for harder requests."),
+    number(FIELD(ComplexitySignal, easy_above), -kBoundMax, kBoundMax,
+           "Score above which it is easy, for such a server."),
     object(FIELD(ComplexitySignal, hard), kComplexityExamples, "Examples of hard requests."),
     object(FIELD(ComplexitySignal, easy), kComplexityExamples, "Examples of easy requests."),
     object(FIELD(ComplexitySignal, composer), kRule,
@@ -336,30 +356,33 @@ void check_classifier(Reader& reader, const yaml::Node& node, ClassifierSignal& 
   if (is_bound(reader.config, reader.routing, out.name)) return;
   need(reader, node, "classifier", "local", "model_path");
   need(reader, node, "classifier", "llm", "model");
+  need(reader, node, "classifier", "systemone", "model");
+  need(reader, node, "classifier", "systemone", "instructions");
   for (const std::string_view type : {"http_classify", "sequence_classifier"})
     need(reader, node, "classifier", type, "model");
 }
 
 constexpr Choice kClassifierTypes[] = {{"local", ClassifierSignal::Type::kLocal},
                                        {"llm", ClassifierSignal::Type::kLlm},
+                                       {"systemone", ClassifierSignal::Type::kSystemOne},
                                        {"http_classify", ClassifierSignal::Type::kHttp},
                                        {"sequence_classifier", ClassifierSignal::Type::kHttp}};
 
 constexpr Key kClassifierKeys[] = {
     signal_name<ClassifierSignal>(),
     signal_description<ClassifierSignal>(),
-    choice(
-        FIELD(ClassifierSignal, type), kClassifierTypes,
-        "A model that the router runs, a language model on a server, or a classifier on a server, "
-        "for which `http_classify` is another name (Signalbox only).")
+    choice(FIELD(ClassifierSignal, type), kClassifierTypes,
+           "A model that the router runs, or one on a server: a language model, a decision model, "
+           "or a classifier, for which `http_classify` is another name (Signalbox only).")
         .required(),
     text(FIELD(ClassifierSignal, model_path), "Model directory, for type `local`."),
     boolean(FIELD(ClassifierSignal, use_cpu), "Run the model on the processor.")
         .no_effect("the router runs its models on the processor")
         .unless("true yes on"),
     text(FIELD(ClassifierSignal, model),
-         "One of `global.model_catalog.external`, for types `llm` and `sequence_classifier`."),
-    string(FIELD(ClassifierSignal, instructions), "How to choose a label, for type `llm`."),
+         "One of `global.model_catalog.external`, for a model on a server."),
+    string(FIELD(ClassifierSignal, instructions),
+           "How to choose a label, for types `llm` and `systemone`."),
     unread("disable_rationale", "The model gives no reason, for type `llm`.",
            "the model is requested to give a label alone"),
     texts(FIELD(ClassifierSignal, labels),
@@ -412,22 +435,74 @@ constexpr Key kSignalsKeys[] = {
     named(FIELD(Routing, agentic_facts), kAgenticFact,
           "Facts about the agent behind the request (`global.router.agentic_facts`).")
         .then<note_facts_off>(),
+    named(FIELD(Routing, session), kSession, "Facts about the conversation."),
+    named(FIELD(Routing, random), kRandom,
+          "A digit by chance, 0 to 9, for each request. The signal always matches."),
+    named(FIELD_AS("decision", Routing, questions), kQuestion,
+          "Questions that a decision model on a server answers."),
     named(FIELD(Routing, classifiers), kClassifier, "Your own classifiers."),
     // The last, because its composer has conditions on the others.
     named(FIELD(Routing, complexity), kComplexity, "Difficulty of the request."),
     unread("hallucination", "Claims of a reply.", kByPlugin),
     unread("response_jailbreak", "Attacks in a reply.", kByPlugin),
-    unread("decision", "Questions to a model.", kNoSuchSignal),
     unread("topic_continuity", "Changes of topic.", "nothing here reads them"),
-    unread("session", "Facts about the conversation.", kNoSuchSignal),
     unread("session_metrics", "Figures of the conversation.", kNoSuchSignal),
-    unread("random", "A digit by chance.", kNoSuchSignal),
     removed("signal_groups", "use routing.projections.partitions"),
     removed("category_kb", "use global.model_catalog.kbs and signals.kb"),
     removed("taxonomy", "use global.model_catalog.kbs and signals.kb"),
 };
 
+// --- labels of conditions ---
+
+void check_label_is_known(Reader& reader, const yaml::Node& label, const Rule& rule,
+                          const std::vector<std::string_view>& known) {
+  if (std::find(known.begin(), known.end(), rule.label) != known.end()) return;
+  reader.at_key("label", [&] {
+    reader.error(label.line, fmt::format("\"{}\" is not a label of the {} \"{}\"{}", rule.label,
+                                         rule.type, rule.name, suggestion(rule.label, known)));
+  });
+}
+
+// A classifier matches by its classes. If the signal lists none, they are those of its model.
+void check_class(Reader& reader, const yaml::Node& node, const Rule& rule) {
+  const yaml::Node* label = node.find("label");
+  if (label == nullptr) {
+    return reader.at_key(
+        "label", [&] { reader.error(node.line, "missing; expected a class of the classifier"); });
+  }
+  if (reader.routing == nullptr) return;
+  const auto& all = reader.routing->classifiers;
+  const auto signal = std::ranges::find(all, rule.name, &ClassifierSignal::name);
+  if (signal == all.end() || signal->labels.empty()) return;
+  check_label_is_known(reader, *label, rule, {signal->labels.begin(), signal->labels.end()});
+}
+
+// A choice matches by its options, and the other questions by their number.
+void check_option(Reader& reader, const yaml::Node& node, const Rule& rule) {
+  if (reader.routing == nullptr) return;
+  const auto& all = reader.routing->questions;
+  const auto signal = std::ranges::find(all, rule.name, &QuestionSignal::name);
+  if (signal == all.end() || signal->question.kind == QuestionSignal::Kind::kOther) return;
+  const yaml::Node* label = node.find("label");
+  const bool is_choice = signal->question.kind == QuestionSignal::Kind::kChoice;
+  if (is_choice == (label == nullptr)) {
+    return reader.at_key("label", [&] {
+      reader.error(node.line, is_choice ? "missing; expected an option of the question"
+                                        : "only questions of the type choice have options");
+    });
+  }
+  if (!is_choice) return;
+  std::vector<std::string_view> known;
+  for (const QuestionSignal::Option& option : signal->question.choices) known.push_back(option.key);
+  check_label_is_known(reader, *label, rule, known);
+}
+
 }  // namespace
+
+void check_label(Reader& reader, const yaml::Node& node, const Rule& rule) {
+  if (rule.type == "classifier") check_class(reader, node, rule);
+  if (rule.type == "decision") check_option(reader, node, rule);
+}
 
 ScoreKind score_kind(const Rule& rule) {
   if (rule.op == Rule::Operator::kNot || rule.predicate) return ScoreKind::kNone;

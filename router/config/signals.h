@@ -193,6 +193,7 @@ struct ComplexitySignal {
   std::string description;
   double threshold = 0.1;
   std::optional<double> hard_above, easy_below;  // nullopt: threshold, and its negative
+  std::optional<double> hard_below, easy_above;  // of a server's score, in place of these two
   Examples hard;
   Examples easy;
   std::optional<Rule> composer;  // condition on other signals that must hold, too
@@ -311,6 +312,40 @@ struct AgenticFactsSignal {
   Test predicate;
 };
 
+/// A fact about the conversation that a request belongs to.
+struct SessionSignal {
+  enum class Fact : uint8_t { kPresent, kPreviousModel, kTurn, kOther };
+  std::string name;
+  std::string description;
+  Fact fact = Fact::kOther;
+  std::optional<Predicate> predicate;  // of the fact's number; nullopt: the signal never matches
+  std::string previous_model;          // for kPreviousModel; "": any model
+  std::string unbuilt = {};            // why it has no value; "": it has one
+};
+
+/// A typed question about the text, which a decision model on a server answers.
+struct QuestionSignal {
+  enum class Kind : uint8_t { kChoice, kYesNo, kScore, kOther };
+  struct Option {
+    std::string key;
+    std::string description;
+  };
+  struct Question {
+    Kind kind = Kind::kOther;
+    std::string instructions;
+    std::vector<Option> choices;
+    std::vector<std::string> levels;  // from the lowest to the highest
+  };
+  std::string name;
+  std::string description;
+  Question question;
+  std::string deployment;  // one of global.model_catalog.deployments; "": decision_model
+  std::optional<Predicate> predicate;
+  uint32_t timeout_ms = 0;   // of a call; 0: that of the server
+  std::string server = {};   // one of global.model_catalog.external
+  std::string unbuilt = {};  // why nobody answers; "": the server does
+};
+
 /// The user's messages have a part of this kind.
 struct InputModalitySignal {
   enum class Modality : uint8_t { kText, kImage, kAudio, kVideo };
@@ -320,13 +355,13 @@ struct InputModalitySignal {
 };
 
 struct ClassifierSignal {
-  enum class Type { kLocal, kLlm, kHttp };
+  enum class Type { kLocal, kLlm, kHttp, kSystemOne };
   std::string name;
   std::string description;
   Type type = Type::kLocal;
   std::string model_path;  // local
   bool use_cpu = true;
-  std::string model;  // llm, http_classify: one of global.model_catalog.external
+  std::string model;  // of a server: one of global.model_catalog.external
   std::string instructions;
   std::vector<std::string> labels;
   uint32_t line = 0;  // of model_path

@@ -23,7 +23,7 @@ constexpr Key kRedisKeys[] = {
     string(FIELD(Redis, username), "Name of the login."),
     string(FIELD(Redis, password), kPassword),
     count(FIELD(Redis, db), "Number of the database. Default: 0.").also("database"),
-    string(FIELD(Redis, key_prefix), "Prefix of every key."),
+    string(FIELD(Redis, key_prefix), "Prefix of every key.").also("collection_prefix"),
     boolean(FIELD(Redis, cluster_mode), "A cluster of several servers. Not built: refused."),
     texts(FIELD(Redis, cluster_addresses), "Addresses of the cluster.")
         .not_built("one server is used"),
@@ -31,11 +31,12 @@ constexpr Key kRedisKeys[] = {
     count(FIELD(Redis, min_idle_conns), "Idle connections to keep.").no_effect(kConnections),
     count(FIELD(Redis, max_retries), "Attempts of a command.")
         .no_effect("a command that fails counts as a miss"),
-    count(FIELD(Redis, dial_timeout), "Time limit of a connection, in seconds."),
-    count(FIELD(Redis, read_timeout), "Time limit of a look-up, in seconds."),
+    count(FIELD(Redis, dial_timeout), "Time limit of a connection, in seconds.")
+        .also("connect_timeout"),
+    count(FIELD(Redis, read_timeout), "Time limit of a look-up, in seconds.").also("timeout"),
     count(FIELD(Redis, write_timeout), "Time limit of a write, in seconds."),
     boolean(FIELD(Redis, use_tls), "Connect with TLS.").also("tls_enabled"),
-    boolean(FIELD(Redis, tls_skip_verify), kAnyCertificate),
+    boolean(FIELD(Redis, tls_skip_verify), kAnyCertificate).also("tls_insecure_skip_verify"),
     string(FIELD(Redis, tls_cert_path), "PEM file of the router's certificate."),
     string(FIELD(Redis, tls_key_path), "PEM file of the certificate's key."),
     string(FIELD(Redis, tls_ca_path), kAuthorities),
@@ -471,12 +472,17 @@ void check_memory_servers(Reader& reader, const yaml::Node& node, const MemorySt
   });
 }
 
+void read_valkey_as_redis(Reader&, const yaml::Node&, std::string& backend) {
+  if (backend == "valkey") backend = "redis";
+}
+
 void check_store(Reader& reader, const yaml::Node& node, const StoreKeys& store, const Redis& redis,
                  const Postgres* postgres) {
   const bool is_redis = store.backend == "redis";
   const bool is_postgres = postgres != nullptr && store.backend == "postgres";
   if (is_shared(store.backend, redis)) {
-    reader.at_key("redis", [&] { check_redis(reader, *node.find("redis"), redis); });
+    const std::string_view key = node.find("redis") == nullptr ? "valkey" : "redis";
+    reader.at_key(std::string(key), [&] { check_redis(reader, *node.find(key), redis); });
   } else if (is_postgres && !postgres->host.empty()) {
     check_postgres_tables(reader, node, *postgres);
   } else if (!store.backend.empty() && store.backend != "memory") {
@@ -490,8 +496,9 @@ void check_store(Reader& reader, const yaml::Node& node, const StoreKeys& store,
     return;
   }
   const std::string_view kept = store.backend.empty() ? "memory" : std::string_view(store.backend);
-  for (const std::string_view server : {"redis", "postgres"}) {
-    const yaml::Node* const section = server == kept ? nullptr : node.find(server);
+  for (const std::string_view server : {"redis", "valkey", "postgres"}) {
+    const bool is_used = server == kept || (server == "valkey" && kept == "redis");
+    const yaml::Node* const section = is_used ? nullptr : node.find(server);
     if (section == nullptr || (server == "postgres" && postgres == nullptr)) continue;
     const std::string why = fmt::format("has no effect: {} are kept in {}, because {} is not {}",
                                         store.records, kept, store.key, server);

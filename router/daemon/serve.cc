@@ -28,8 +28,10 @@
 #include "router/admin/openapi.h"
 #include "router/admin/replay.h"
 #include "router/admin/rerank.h"
+#include "router/daemon/check.h"
 #include "router/daemon/dashboard_address.h"
 #include "router/daemon/documents.h"
+#include "router/daemon/listeners.h"
 #include "router/daemon/stores.h"
 #include "router/dialects/anthropic.h"
 #include "router/dialects/completions.h"
@@ -57,8 +59,6 @@
 namespace signalbox::daemon {
 namespace {
 
-constexpr std::string_view kManagement = "management";
-constexpr std::string_view kMetrics = "metrics";
 constexpr std::string_view kExtProc = "ext_proc";
 /// One thread may build a configuration while the other answers.
 constexpr uint32_t kAdminThreads = 2;
@@ -212,6 +212,8 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   SIGNALBOX_TRY(state->guards,
                 replies::ReplyGuards::create(state->config(), state->router->models()));
   state->notices = std::move(notices_of_prices);
+  for (std::string& notice : notices_of(state->config()))
+    state->notices.push_back(std::move(notice));
   SIGNALBOX_TRY_VOID(add_shadows(*state));
   SIGNALBOX_TRY(state->observer,
                 gateway::Observer::create(*state->router, metrics, *replay,
@@ -292,18 +294,6 @@ Result<void> Daemon::Impl::add_shadows(serving::ServingState& state) const {
   SIGNALBOX_TRY(auto comparer, shadow::Comparer::create(state.config(), state.router->models()));
   const std::vector<std::string>& more = comparer->notices();
   state.notices.insert(state.notices.end(), more.begin(), more.end());
-  if (!state.config().spending) {
-    state.notices.push_back(
-        fmt::format("{}: shadow_dispatch: `signalbox report` has no figures of shadows without "
-                    "global.spending; metrics have them",
-                    state.config().source));
-  }
-  if (state.config().ext_proc.enabled) {
-    state.notices.push_back(
-        fmt::format("{}: shadow_dispatch: requests that come from Envoy have no shadows, because "
-                    "Envoy calls the servers",
-                    state.config().source));
-  }
   state.shadows = std::make_unique<gateway::ShadowUse>(
       gateway::ShadowUse{shadows, std::move(comparer),
                          [&state]() -> std::shared_ptr<const void> { return state.self.lock(); }});
@@ -388,38 +378,17 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
 
 // Opens the management API and the separate port for metrics.
 Result<void> Daemon::Impl::listen_for_operators(const config::Config& config) {
-  const config::ManagementApi& api = config.management;
-  const config::Observability::Metrics& metrics_config = config.observability.metrics;
-  const bool has_port = metrics_config.enabled && metrics_config.port;
-  if (!api.enabled && !has_port) return {};
-  if (api.enabled && !api.remote_exposure && !access::is_loopback(api.bind_address)) {
-    return fail(
-        Code::kInvalid,
-        "{}: global.services.management_api.bind_address: other machines can connect to \"{}\": "
-        "set remote_exposure to true, or bind_address to 127.0.0.1",
-        config.source, api.bind_address);
-  }
+  SIGNALBOX_TRY(const std::vector<OwnListener> listeners, operators_listeners(config));
+  if (listeners.empty()) return {};
   management =
       std::make_unique<http::Server>(one_thread(config.http), access::management_error_body);
-  config::Listener listener;
-  if (has_port) {
-    listener.name = kMetrics;
-    listener.address = metrics_config.bind_address;
-    listener.port = *metrics_config.port;
-    SIGNALBOX_TRY_VOID(listen(*management, listener, "global.services.observability.metrics",
-                              admin::metrics_handler(scrape, *admin)));
-  }
-  if (api.enabled) {
-    listener.name = kManagement;
-    listener.address = api.bind_address;
-    listener.port = api.port;
-    listener.tls_cert_path = api.tls_cert_path;
-    listener.tls_key_path = api.tls_key_path;
-    SIGNALBOX_TRY_VOID(
-        listen(*management, listener, "global.services.management_api", management_handler(api)));
+  for (const OwnListener& each : listeners) {
+    http::Handler handler = each.listener.name == kMetrics ? admin::metrics_handler(scrape, *admin)
+                                                           : management_handler(config.management);
+    SIGNALBOX_TRY_VOID(listen(*management, each.listener, each.section, std::move(handler)));
   }
   management->start();
-  if (api.enabled) history.start();
+  if (config.management.enabled) history.start();
   return {};
 }
 
@@ -500,8 +469,7 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   audit.add_start(state->hash, state->clients->keys_hash());
   current.set(std::move(state));
   for (size_t i = 0; i < listeners.size(); ++i) {
-    SIGNALBOX_TRY_VOID(
-        listen(*server, listeners[i], fmt::format("listeners[{}]", i), current.handler()));
+    SIGNALBOX_TRY_VOID(listen(*server, listeners[i], section_of_listener(i), current.handler()));
   }
   server->start();
   serving = server.get();

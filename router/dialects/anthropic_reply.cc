@@ -262,11 +262,15 @@ std::unique_ptr<ReplyTranslator> messages_replies(bool thinking, std::string id)
 }
 
 Result<Incoming> AnthropicDialect::read(std::string&& body, const RequestContext& context) const {
-  SIGNALBOX_TRY(json::Document source, json::Document::parse(std::move(body)));
-  SIGNALBOX_TRY(ParsedMessages request, read_messages(source.root()));
-  return Incoming{std::move(request.chat),
-                  messages_replies(request.thinking, std::string(context.id)),
-                  std::move(request.losses), std::move(source), request.reasoning};
+  SIGNALBOX_TRY(json::Document source, json::Document::take(body));
+  Result<ParsedMessages> request = read_messages(source.root());
+  if (!request) {
+    body = std::move(source).take_source();
+    return tl::unexpected(std::move(request).error());
+  }
+  return Incoming{std::move(request->chat),
+                  messages_replies(request->thinking, std::string(context.id)),
+                  std::move(request->losses), std::move(source), request->reasoning};
 }
 
 std::string AnthropicDialect::refusal(int status, std::string_view body) const {

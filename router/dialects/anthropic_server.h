@@ -2,6 +2,11 @@
 // Translates for servers with Anthropic's Messages API: chat completion requests become message
 // requests, and replies become chat completions.
 
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
 #include "router/dialects/dialect.h"
 
 namespace signalbox::dialects {
@@ -33,7 +38,8 @@ struct MessagesRequest {
 Result<MessagesRequest> to_messages(std::string chat, int64_t now, const CacheMarks& marks = {});
 
 /// Translates only the replies: messages to chat completions. `usage` adds the usage to the end of
-/// a stream.
-std::unique_ptr<ReplyTranslator> replies_of_messages(bool usage, int64_t now);
+/// a stream; `custom` are the names of the custom tools.
+std::unique_ptr<ReplyTranslator> replies_of_messages(bool usage, int64_t now,
+                                                     std::set<std::string, std::less<>> custom);
 
 }  // namespace signalbox::dialects

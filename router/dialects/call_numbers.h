@@ -29,6 +29,9 @@ class CallNumbers {
     return at - 1;
   }
 
+  /// True if the call's arguments so far are a whole JSON value.
+  bool is_complete(size_t number) const { return begun_[number].is_complete(); }
+
  private:
   struct Call {
     int64_t index;
@@ -39,8 +42,10 @@ class CallNumbers {
     bool ends_before(std::string_view next_id, std::string_view next_name,
                      bool is_empty_end) const {
       if (id.empty() || next_id.empty() || next_name.empty() || next_id == id) return false;
-      return next_name != name || (is_begun && depth == 0 && !in_text && !is_empty_end);
+      return next_name != name || (is_complete() && !is_empty_end);
     }
+
+    bool is_complete() const { return is_begun && depth == 0 && !in_text; }
 
     void add(std::string_view arguments) {
       for (const char c : arguments) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
+#include <utility>
 
 #include "base/ascii.h"
 #include "base/json_writer.h"
@@ -15,6 +17,7 @@ namespace {
 using json::Value;
 
 constexpr size_t kCallsMax = 1024;
+constexpr size_t kHeldBytesMax = size_t{16} << 20;
 /// OpenAI's code for a request that is longer than the model can read.
 constexpr std::string_view kTooLong = "context_length_exceeded";
 
@@ -148,6 +151,20 @@ bool is_message(std::string_view body) {
                               [](char c) { return c >= 0 && c < ' ' && !ascii::is_space(c); });
 }
 
+/// The data of the first event if the body is a stream of them, as some servers send errors;
+/// otherwise "".
+std::string first_event(std::string_view body) {
+  std::string out;
+  if (!body.starts_with("data:") && !body.starts_with("event:")) return out;
+  const EventReader::Take take = [&](std::string_view data) {
+    if (out.empty()) out = data;
+    return Result<void>{};
+  };
+  EventReader reader;
+  if (reader.push(body, take)) std::ignore = reader.finish(take);
+  return out;
+}
+
 /// FastAPI lists the members of a request that it refuses, and Mistral nests such a list.
 std::string message_of(const Value& error) {
   if (error.is_string()) return std::string(error.text());
@@ -227,7 +244,8 @@ bool Refused::is_too_long() const {
 
 Refused read_refusal(int status, std::string_view body) {
   Refused out{status, fmt::format("the model's server answered with HTTP {}", status)};
-  const auto parsed = json::Document::parse(std::string(body));
+  const std::string event = first_event(body);
+  const auto parsed = json::Document::parse(event.empty() ? std::string(body) : event);
   if (!parsed) {
     if (is_message(body)) out.message = ascii::trimmed(body);
     return out;
@@ -300,13 +318,52 @@ Result<void> ChatStream::conclude(std::string& out) {
 
 Result<void> ChatStream::number(ChatPiece& piece) {
   const bool is_last = !piece.finish_reason.empty();
-  for (ChatPiece::Call& call : piece.calls) {
+  const std::vector<ChatPiece::Call> calls = std::exchange(piece.calls, {});
+  for (ChatPiece::Call call : calls) {
     call.index =
         static_cast<int64_t>(numbers_.of(call.index, call.id, call.name, call.arguments, is_last));
     if (call.index >= static_cast<int64_t>(kCallsMax))
       return fail(Code::kUpstream, "the reply: more than {} calls", kCallsMax);
+    if (call.index > open_call_ && held_.empty() &&
+        (open_call_ < 0 || numbers_.is_complete(static_cast<size_t>(open_call_))))
+      open_call_ = call.index;
+    if (call.index > open_call_) {
+      SIGNALBOX_TRY_VOID(hold(call));
+    } else {
+      piece.calls.push_back(call);
+    }
+    release(piece, false);
   }
+  if (is_last || has_reason_) release(piece, true);
   return {};
+}
+
+Result<void> ChatStream::hold(const ChatPiece::Call& call) {
+  HeldCall& held = held_[call.index];
+  held_bytes_ -= held.bytes();
+  if (held.id.empty()) held.id = call.id;
+  if (held.name.empty()) held.name = call.name;
+  if (held.signature.empty()) held.signature = call.signature;
+  held.arguments += call.arguments;
+  held_bytes_ += held.bytes();
+  if (held_bytes_ <= kHeldBytesMax) return {};
+  return fail(Code::kTooLarge, "the reply: calls that wait for an earlier one exceed {} bytes",
+              kHeldBytesMax);
+}
+
+// Gives the held calls to the piece, the first one first.
+void ChatStream::release(ChatPiece& piece, bool is_last) {
+  while (!held_.empty() && (is_last || numbers_.is_complete(static_cast<size_t>(open_call_)))) {
+    const auto next = held_.extract(held_.begin());
+    open_call_ = next.key();
+    HeldCall& held = next.mapped();
+    held_bytes_ -= held.bytes();
+    const auto keep = [&](std::string& text) -> std::string_view {
+      return piece.joined.emplace_front(std::move(text));
+    };
+    piece.calls.push_back(
+        {open_call_, keep(held.id), keep(held.name), keep(held.arguments), keep(held.signature)});
+  }
 }
 
 Result<void> ChatStream::event(std::string_view data, std::string& out) {

@@ -3,6 +3,7 @@
 // choice.
 
 #include <forward_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,7 +39,7 @@ struct ChatPiece {
   std::string_view finish_reason;
   std::string_view stop_sequence;  // the matched stop sequence, if the server reports it
   std::optional<ChatUsage> usage;
-  /// Texts that the reply has in parts. Views refer to them, so they do not move.
+  /// Texts that came in parts, or were held. Views refer to them, so they do not move.
   std::forward_list<std::string> joined;
 
   /// True for a chunk about the request alone: Azure reports first what its filter found in the
@@ -78,7 +79,9 @@ std::string openai_error(int status, std::string_view body);
 Result<void> refuse_error(const json::Value& root);
 
 /// Reads the chunks of a chat completion event by event. A server's error inside the stream is
-/// translated by broken(), and nothing follows it.
+/// translated by broken(), and nothing follows it. The pieces of a call follow each other without
+/// pieces of another call: those of a later call wait until the arguments of the earlier ones are
+/// complete, or the reply is.
 class ChatStream : public ReplyTranslator {
  public:
   Result<void> push(std::string_view bytes, std::string& out) final;
@@ -92,10 +95,20 @@ class ChatStream : public ReplyTranslator {
  private:
   Result<void> event(std::string_view data, std::string& out);
   Result<void> number(ChatPiece& piece);
+  Result<void> hold(const ChatPiece::Call& call);
+  void release(ChatPiece& piece, bool is_last);
   Result<void> conclude(std::string& out);
 
   EventReader reader_;
+  struct HeldCall {
+    std::string id, name, arguments, signature;
+    size_t bytes() const { return id.size() + name.size() + arguments.size() + signature.size(); }
+  };
+
   CallNumbers numbers_;
+  int64_t open_call_ = -1;            // the number of the call whose pieces pass
+  std::map<int64_t, HeldCall> held_;  // by number
+  size_t held_bytes_ = 0;
   bool has_reason_ = false;
   bool done_ = false;
 };

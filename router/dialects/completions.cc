@@ -147,11 +147,8 @@ bool is_from_user(const Value& message) {
   return role && role->text() == kUser;
 }
 
-}  // namespace
-
-Result<Incoming> CompletionsDialect::read(std::string&& body, const RequestContext& context) const {
+Result<std::string> chat_of(const json::Document& document) {
   constexpr auto kMembers = std::to_array<std::string_view>({"model", "prompt", "stream"});
-  SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(body)));
   const Value root = document.root();
   if (!root.is_object())
     return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
@@ -168,8 +165,20 @@ Result<Incoming> CompletionsDialect::read(std::string&& body, const RequestConte
   } else {
     return wrong_type("prompt", "a string or an array of strings", *prompt);
   }
+  return replace_member(document, "prompt", "messages", messages.end_array().take());
+}
+
+}  // namespace
+
+Result<Incoming> CompletionsDialect::read(std::string&& body, const RequestContext& context) const {
+  SIGNALBOX_TRY(json::Document document, json::Document::take(body));
+  Result<std::string> chat = chat_of(document);
+  if (!chat) {
+    body = std::move(document).take_source();
+    return tl::unexpected(std::move(chat).error());
+  }
   Incoming out;
-  out.chat = replace_member(document, "prompt", "messages", messages.end_array().take());
+  out.chat = *std::move(chat);
   out.replies = std::make_unique<CompletionReplies>(fmt::format("cmpl-{}", context.id));
   return out;
 }

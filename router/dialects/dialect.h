@@ -90,6 +90,7 @@ class Dialect {
 
   /// Errors: kInvalid with the path of a member that is malformed ("tools[1].type: ..."). A member
   /// without an equivalent in a chat completion is one of the losses. Nothing is dropped silently.
+  /// After an error, `body` is the client's body again.
   virtual Result<Incoming> read(std::string&& body, const RequestContext& context) const = 0;
   /// True if read() may wait for a server, so that it must not run on an event loop.
   virtual bool reads_slowly() const { return false; }

@@ -2,12 +2,15 @@
 // gap in the answer, so they are an error.
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "base/ascii.h"
 #include "base/json_writer.h"
 #include "router/dialects/anthropic_server.h"
 #include "router/dialects/chat_reply.h"
+#include "router/dialects/custom_tools.h"
 
 namespace signalbox::dialects {
 namespace {
@@ -68,9 +71,19 @@ void write_chat_usage(json::Writer& out, const ChatUsage& usage) {
   out.end_object().end_object();
 }
 
+constexpr size_t kOpenCallsMax = 1024;
+
+/// A call whose block has begun; servers that pass on other APIs may have several at a time.
+struct OpenCall {
+  int64_t number;
+  std::string input;  // until parts of it come, or of a custom tool until it is whole
+  bool is_custom = false, has_stopped = false;
+};
+
 class FromMessages final : public ReplyTranslator {
  public:
-  FromMessages(bool usage, int64_t now) : with_usage_(usage), now_(now) {}
+  FromMessages(bool usage, int64_t now, std::set<std::string, std::less<>> custom)
+      : with_usage_(usage), now_(now), custom_(std::move(custom)) {}
 
   Result<std::string> whole(std::string body) override;
   std::string refusal(int status, std::string_view body) const override;
@@ -84,23 +97,38 @@ class FromMessages final : public ReplyTranslator {
   Result<void> event(std::string_view data, std::string& out);
   Result<void> block_start(const Value& root, std::string& out);
   Result<void> block_delta(const Value& root, std::string& out);
+  void write_call(json::Writer& out, std::string_view name, std::string_view arguments) const;
   void open(json::Writer& out, std::string_view object) const;
   void chunk(std::string_view delta, std::string_view reason, std::string& out) const;
   void text_chunk(std::string_view key, std::string_view text, std::string& out) const;
-  void add_arguments(std::string_view arguments, std::string& out) const;
-  void add_input(std::string& out);
+  void add_arguments(int64_t call, std::string_view arguments, std::string& out) const;
+  void add_input(const OpenCall& call, std::string& out) const;
   void end(std::string& out);
 
   const bool with_usage_;
   const int64_t now_;
+  const std::set<std::string, std::less<>> custom_;  // the tools whose input is a text
   EventReader reader_;
   std::string id_, model_, stop_;
   int64_t calls_ = 0;
-  std::string call_input_;  // of the last call, until it is written or parts of it come; "": none
+  std::map<int64_t, OpenCall> open_;  // by block
   ChatUsage usage_;
   int64_t input_ = 0;
   bool done_ = false;
 };
+
+// Writes the type of a call and what belongs to it.
+void FromMessages::write_call(json::Writer& out, std::string_view name,
+                              std::string_view arguments) const {
+  const bool custom = custom_.contains(name);
+  const std::string_view type = custom ? "custom" : "function";
+  out.member("type", type).key(type).begin_object().member("name", name);
+  if (custom)
+    out.member("input", arguments.empty() ? std::string() : custom_input(arguments));
+  else
+    out.member("arguments", arguments);
+  out.end_object();
+}
 
 void FromMessages::open(json::Writer& out, std::string_view object) const {
   out.begin_object().member("id", id_).member("object", object).member("created", now_);
@@ -132,12 +160,12 @@ Result<std::string> FromMessages::whole(std::string body) {
     } else if (type == "thinking") {
       thoughts += label(block, "thinking");
     } else if (type == "tool_use") {
-      calls.begin_object().member("id", label(block, "id")).member("type", "function");
-      calls.key("function").begin_object().member("name", label(block, "name"));
+      const std::string_view name = label(block, "name");
       const std::string_view input = input_of(block);
       const bool has_none = input == "{}" && is_cut(stop) && !(next != blocks.end());
-      calls.member("arguments", has_none ? std::string_view() : input);
-      calls.end_object().end_object();
+      calls.begin_object().member("id", label(block, "id"));
+      write_call(calls, name, has_none ? std::string_view() : input);
+      calls.end_object();
       ++calls_;
     } else if (!has_no_content(type)) {
       return fail(Code::kUpstream, "the reply: content[{}].type: not supported", index);
@@ -193,12 +221,20 @@ void FromMessages::text_chunk(std::string_view key, std::string_view text, std::
 
 // A call without arguments comes without parts, and clients parse the arguments. A call that was
 // cut may lack its parts, too, so wait until something follows the call or the reply ends.
-void FromMessages::add_input(std::string& out) {
-  if (!call_input_.empty()) add_arguments(std::exchange(call_input_, {}), out);
+void FromMessages::add_input(const OpenCall& call, std::string& out) const {
+  if (call.input.empty()) return;
+  if (!call.is_custom) return add_arguments(call.number, call.input, out);
+  json::Writer delta;
+  delta.begin_object().key("tool_calls").begin_array().begin_object();
+  delta.member("index", call.number).key("custom").begin_object();
+  delta.member("input", custom_input(call.input));
+  chunk(delta.end_object().end_object().end_array().end_object().take(), {}, out);
 }
 
 Result<void> FromMessages::block_start(const Value& root, std::string& out) {
-  add_input(out);
+  for (const auto& [block, call] : open_)
+    if (call.has_stopped) add_input(call, out);
+  std::erase_if(open_, [](const auto& each) { return each.second.has_stopped; });
   const auto block = root.find("content_block");
   const std::string_view type = label(block, "type");
   if (type == "text") {
@@ -206,13 +242,16 @@ Result<void> FromMessages::block_start(const Value& root, std::string& out) {
   } else if (type == "thinking") {
     text_chunk("reasoning_content", label(block, "thinking"), out);
   } else if (type == "tool_use") {
+    const std::string_view name = label(block, "name");
     json::Writer delta;
     delta.begin_object().key("tool_calls").begin_array().begin_object().member("index", calls_++);
-    delta.member("id", label(block, "id")).member("type", "function").key("function");
-    delta.begin_object().member("name", label(block, "name")).member("arguments", "");
-    delta.end_object().end_object().end_array().end_object();
+    write_call(delta.member("id", label(block, "id")), name, {});
+    delta.end_object().end_array().end_object();
     chunk(delta.take(), {}, out);
-    call_input_ = input_of(*block);
+    if (open_.size() == kOpenCallsMax)
+      return fail(Code::kUpstream, "the reply: more than {} open calls", kOpenCallsMax);
+    open_[count(root, "index")] = {calls_ - 1, std::string(input_of(*block)),
+                                   custom_.contains(name)};
   } else if (!has_no_content(type)) {
     return fail(Code::kUpstream, "the reply: content_block.type: not supported");
   }
@@ -225,18 +264,25 @@ Result<void> FromMessages::block_delta(const Value& root, std::string& out) {
   if (type == "text_delta") text_chunk("content", label(delta, "text"), out);
   if (type == "thinking_delta") text_chunk("reasoning_content", label(delta, "thinking"), out);
   if (type != "input_json_delta") return {};
-  if (calls_ == 0) return fail(Code::kUpstream, "the reply: arguments without a tool call");
+  const auto call = open_.find(count(root, "index"));
+  if (call == open_.end()) return fail(Code::kUpstream, "the reply: arguments without a tool call");
   const std::string_view part = label(delta, "partial_json");
   if (part.empty()) return {};
-  call_input_.clear();
-  add_arguments(part, out);
-  return {};
+  if (call->second.input == "{}") call->second.input.clear();
+  if (!call->second.is_custom) {
+    add_arguments(call->second.number, part, out);
+    return {};
+  }
+  call->second.input += part;
+  if (call->second.input.size() <= EventReader::kEventBytesMax) return {};
+  return fail(Code::kTooLarge, "the reply: the input of a tool is longer than {} bytes",
+              EventReader::kEventBytesMax);
 }
 
-void FromMessages::add_arguments(std::string_view arguments, std::string& out) const {
+void FromMessages::add_arguments(int64_t call, std::string_view arguments, std::string& out) const {
   json::Writer delta;
   delta.begin_object().key("tool_calls").begin_array().begin_object();
-  delta.member("index", calls_ - 1).key("function").begin_object();
+  delta.member("index", call).key("function").begin_object();
   delta.member("arguments", arguments);
   delta.end_object().end_object().end_array().end_object();
   chunk(delta.take(), {}, out);
@@ -244,7 +290,8 @@ void FromMessages::add_arguments(std::string_view arguments, std::string& out) c
 
 void FromMessages::end(std::string& out) {
   done_ = true;
-  if (!is_cut(stop_)) add_input(out);
+  for (const auto& [block, call] : open_)
+    if (!is_cut(stop_) || call.number + 1 < calls_) add_input(call, out);
   chunk("{}", finish_reason(stop_), out);
   if (with_usage_) {
     json::Writer event;
@@ -277,6 +324,9 @@ Result<void> FromMessages::event(std::string_view data, std::string& out) {
     return block_start(root, out);
   } else if (type == "content_block_delta") {
     return block_delta(root, out);
+  } else if (type == "content_block_stop") {
+    const auto call = open_.find(count(root, "index"));
+    if (call != open_.end()) call->second.has_stopped = true;
   } else if (type == "message_delta") {
     stop_ = label(root.find("delta"), "stop_reason");
     add_usage(root.find("usage"), usage_, input_);
@@ -288,8 +338,9 @@ Result<void> FromMessages::event(std::string_view data, std::string& out) {
 
 }  // namespace
 
-std::unique_ptr<ReplyTranslator> replies_of_messages(bool usage, int64_t now) {
-  return std::make_unique<FromMessages>(usage, now);
+std::unique_ptr<ReplyTranslator> replies_of_messages(bool usage, int64_t now,
+                                                     std::set<std::string, std::less<>> custom) {
+  return std::make_unique<FromMessages>(usage, now, std::move(custom));
 }
 
 }  // namespace signalbox::dialects

@@ -19,6 +19,8 @@ namespace {
 using json::Value;
 
 constexpr std::string_view kOwnId = R"("rs_)";  // with its quote, as it begins in a request
+/// The same for a message that holds a warning of ours (replies/response_events).
+constexpr std::string_view kOwnMessageId = R"("msg_vsr_)";
 
 std::string_view string_at(const Value& object, std::string_view key) {
   const auto value = object.find(key);
@@ -85,6 +87,7 @@ std::string item_for_provider(const Value& item) {
   const bool is_reasoning =
       string_at(item, "type") == "reasoning" && !given(item, "encrypted_content");
   if (is_reasoning && is_own_id(string_at(item, "id"))) return {};
+  if (string_at(item, "id").starts_with(kOwnMessageId.substr(1))) return {};
   const CallId call = split_id(string_at(item, "call_id"));
   if (call.signature.empty()) return std::string(item.raw());
   return replaced(item.raw(), item.begin(), *item.find("call_id"), json::quote(call.id));
@@ -110,7 +113,7 @@ std::string rewritten(std::string_view body, std::string_view list, Write write)
 
 bool may_have_own_parts(std::string_view body) {
   return may_have_thoughts(body) || body.find(kOwnId) != std::string_view::npos ||
-         may_have_signed_ids(body);
+         body.find(kOwnMessageId) != std::string_view::npos || may_have_signed_ids(body);
 }
 
 std::string without_own_thoughts(std::string_view body) {

@@ -17,8 +17,6 @@ namespace signalbox::dialects {
 
 inline constexpr std::string_view kResponsesPath = "/v1/responses";
 
-/// The only parameter of a function that stands for a custom tool.
-inline constexpr std::string_view kCustomInput = "input";
 /// The length of RequestContext::token, which the ids of stored items contain.
 inline constexpr size_t kTokenBytes = 32;
 
@@ -37,6 +35,7 @@ struct ParsedResponses {
   std::string messages;  // its messages without instructions, which the next response continues
   SparseText input;      // the input items as the API lists them; the base are `messages`
   bool store = true;
+  bool summarises = false;  // the client wants thoughts as a summary
   ResponsesTools tools = {};
   Losses losses = {};
   /// Members of the response that repeat the request, as JSON.

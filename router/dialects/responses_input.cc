@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/json_writer.h"
+#include "router/dialects/custom_tools.h"
 
 namespace signalbox::dialects {
 namespace {
@@ -174,7 +175,7 @@ Result<void> ResponsesInput::add_call(const Value& item, const std::string& path
   SIGNALBOX_TRY(const std::string_view arguments,
                 text_member(item, custom ? "input" : "arguments", path));
   std::string object;
-  if (custom) object = fmt::format("{{{}:{}}}", json::quote(kCustomInput), json::quote(arguments));
+  if (custom) object = custom_arguments(arguments);
   messages_.begin("assistant");
   messages_.add_call(call, function_name(space, name), custom ? object : arguments);
   return {};
@@ -283,7 +284,8 @@ Result<void> ResponsesInput::add_reference(const Value& item, const std::string&
 Result<void> ResponsesInput::add_reasoning(const Value& item, const std::string& path) {
   if (given(item, "encrypted_content")) losses_.hint("reasoning.encrypted_content");
   const auto content = given(item, "content");
-  const std::string_view key = content ? "content" : "summary";
+  const bool has_content = content && content->items().begin() != content->items().end();
+  const std::string_view key = has_content ? "content" : "summary";
   const auto thoughts = given(item, key);
   if (!thoughts) return {};
   flush_media();

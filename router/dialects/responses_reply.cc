@@ -5,6 +5,7 @@
 #include "router/dialects/call_signature.h"
 #include "router/dialects/chat_messages.h"
 #include "router/dialects/chat_reply.h"
+#include "router/dialects/custom_tools.h"
 #include "router/dialects/responses.h"
 
 namespace signalbox::dialects {
@@ -19,6 +20,7 @@ enum class ItemKind : uint8_t { kNone, kReasoning, kMessage, kCall, kCustomCall 
 constexpr std::string_view kOutputText = "output_text";
 constexpr std::string_view kRefusal = "refusal";
 constexpr std::string_view kReasoningText = "reasoning_text";
+constexpr std::string_view kSummaryText = "summary_text";
 
 /// A text part of a message or of reasoning.
 struct Part {
@@ -26,6 +28,12 @@ struct Part {
   std::string text;
 
   std::string_view key() const { return type == kRefusal ? kRefusal : "text"; }
+  bool is_summary() const { return type == kSummaryText; }
+  /// The middle of the names of its events, and of those about the part as a whole.
+  std::string_view events() const { return is_summary() ? "reasoning_summary_text" : type; }
+  std::string_view part_events() const {
+    return is_summary() ? "reasoning_summary_part" : "content_part";
+  }
 };
 
 std::string part_json(const Part& part) {
@@ -46,13 +54,6 @@ struct OutputItem {
   bool is_call() const { return kind == ItemKind::kCall || kind == ItemKind::kCustomCall; }
 };
 
-/// The text that a custom tool gets: the server wrote it as the only member of an object.
-std::string custom_input(std::string_view arguments) {
-  const auto document = json::Document::parse(std::string(arguments));
-  const auto input = document ? document->root().find(kCustomInput) : std::nullopt;
-  return std::string(input && input->is_string() ? input->text() : arguments);
-}
-
 std::string item_json(const OutputItem& item, std::string_view status) {
   json::Writer out;
   out.begin_object().member("id", item.id);
@@ -64,12 +65,16 @@ std::string item_json(const OutputItem& item, std::string_view status) {
     return out.member(custom ? "input" : "arguments", item.arguments).end_object().take();
   }
   if (item.kind == ItemKind::kReasoning) {
-    out.member("type", "reasoning").member("status", status).key("summary").raw("[]");
+    out.member("type", "reasoning").member("status", status).key("summary").begin_array();
+    for (const Part& part : item.parts)
+      if (part.is_summary()) out.raw(part_json(part));
+    out.end_array();
   } else {
     out.member("type", "message").member("status", status).member("role", "assistant");
   }
   out.key("content").begin_array();
-  for (const Part& part : item.parts) out.raw(part_json(part));
+  for (const Part& part : item.parts)
+    if (!part.is_summary()) out.raw(part_json(part));
   return out.end_array().end_object().take();
 }
 
@@ -171,7 +176,10 @@ json::Writer ResponsesReplies::about_item(std::string_view type) {
   json::Writer event;
   event.begin_object().member("type", type).member("sequence_number", sequence_++);
   event.member("item_id", item_.id).member("output_index", items_ - 1);
-  if (!item_.is_call()) event.member("content_index", static_cast<int64_t>(item_.parts.size()) - 1);
+  if (item_.is_call()) return event;
+  const bool is_summary = !item_.parts.empty() && item_.parts.back().is_summary();
+  event.member(is_summary ? "summary_index" : "content_index",
+               static_cast<int64_t>(item_.parts.size()) - 1);
   return event;
 }
 
@@ -238,25 +246,25 @@ void ResponsesReplies::emit_item(std::string_view type, std::string_view json, s
 void ResponsesReplies::open_part(std::string_view type, std::string& out) {
   close_part(out);
   output_bytes_ += kItemBytes;
-  item_.parts.push_back({type, {}});
-  constexpr std::string_view kType = "response.content_part.added";
-  json::Writer event = about_item(kType);
-  event.key("part").raw(part_json(item_.parts.back()));
-  emit(kType, std::move(event), out);
+  const Part& part = item_.parts.emplace_back(Part{type, {}});
+  const std::string event_type = fmt::format("response.{}.added", part.part_events());
+  json::Writer event = about_item(event_type);
+  event.key("part").raw(part_json(part));
+  emit(event_type, std::move(event), out);
 }
 
 void ResponsesReplies::close_part(std::string& out) {
   if (item_.parts.empty()) return;
   const Part& part = item_.parts.back();
-  const std::string type = fmt::format("response.{}.done", part.type);
+  const std::string type = fmt::format("response.{}.done", part.events());
   json::Writer done = about_item(type);
   done.member(part.key(), part.text);
   if (part.type == kOutputText) done.key("logprobs").raw("[]");
   emit(type, std::move(done), out);
-  constexpr std::string_view kType = "response.content_part.done";
-  json::Writer event = about_item(kType);
+  const std::string whole_type = fmt::format("response.{}.done", part.part_events());
+  json::Writer event = about_item(whole_type);
   event.key("part").raw(part_json(part));
-  emit(kType, std::move(event), out);
+  emit(whole_type, std::move(event), out);
 }
 
 void ResponsesReplies::close(std::string& out) {
@@ -272,6 +280,11 @@ void ResponsesReplies::close(std::string& out) {
   if (item_.kind == ItemKind::kMessage) {
     output_messages_.begin("assistant");
     for (const Part& part : item_.parts) output_messages_.add_text(json::quote(part.text));
+  }
+  if (item_.kind == ItemKind::kReasoning) {
+    if (output_messages_.has_content()) output_messages_.end();
+    output_messages_.begin("assistant");
+    for (const Part& part : item_.parts) output_messages_.add_reasoning(part.text);
   }
   item_ = OutputItem();
 }
@@ -301,11 +314,12 @@ void ResponsesReplies::close_call(std::string& out) {
 
 void ResponsesReplies::add_text(std::string_view text, std::string_view type, std::string& out) {
   if (text.empty()) return;
-  const ItemKind kind = type == kReasoningText ? ItemKind::kReasoning : ItemKind::kMessage;
+  const bool is_thought = type == kReasoningText || type == kSummaryText;
+  const ItemKind kind = is_thought ? ItemKind::kReasoning : ItemKind::kMessage;
   if (item_.kind != kind) open(OutputItem(kind), kind == ItemKind::kReasoning ? "rs" : "msg", out);
   if (item_.parts.empty() || item_.parts.back().type != type) open_part(type, out);
   item_.parts.back().text += text;
-  const std::string event_type = fmt::format("response.{}.delta", type);
+  const std::string event_type = fmt::format("response.{}.delta", item_.parts.back().events());
   json::Writer event = about_item(event_type);
   event.member("delta", text);
   if (type == kOutputText) event.key("logprobs").raw("[]");
@@ -358,7 +372,7 @@ Result<void> ResponsesReplies::chunk(const ChatPiece& piece, std::string& out) {
   SIGNALBOX_TRY_VOID(count(piece));
   if (piece.usage) usage_ = piece.usage;
   if (!piece.finish_reason.empty()) finish_ = piece.finish_reason;
-  add_text(piece.reasoning, kReasoningText, out);
+  add_text(piece.reasoning, request_.summarises ? kSummaryText : kReasoningText, out);
   add_text(piece.text, kOutputText, out);
   add_text(piece.refusal, kRefusal, out);
   for (const ChatPiece::Call& each : piece.calls) {

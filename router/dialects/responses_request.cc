@@ -4,6 +4,7 @@
 #include <array>
 
 #include "router/dialects/chat_messages.h"
+#include "router/dialects/custom_tools.h"
 #include "router/dialects/responses.h"
 #include "router/dialects/responses_input.h"
 
@@ -84,10 +85,6 @@ Result<bool> flag(const Value& root, std::string_view key, bool default_value) {
   if (!value->is_bool()) return wrong_type(key, "a boolean", *value);
   return value->boolean();
 }
-
-// The function that stands for a custom tool.
-constexpr std::string_view kCustomParameters =
-    R"({"type":"object","properties":{"input":{"type":"string"}},"required":["input"]})";
 
 class ResponsesReader {
  public:
@@ -354,6 +351,8 @@ Result<ParsedResponses> ResponsesReader::read(const Value& root) {
   SIGNALBOX_TRY_VOID(write_text(root));
   SIGNALBOX_TRY_VOID(write_rest(root));
   out.chat = out_.end_object().take();
+  const auto reasoning = given(root, "reasoning");
+  out.summarises = reasoning && given(*reasoning, "summary");
   out.tools = std::move(tools_);
   out.losses = std::move(losses_);
   for (const auto& [key, default_value] : kRepeated) {

@@ -3,16 +3,20 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/ascii.h"
 #include "router/dialects/anthropic_server.h"
 #include "router/dialects/chat_messages.h"
+#include "router/dialects/custom_tools.h"
 
 namespace signalbox::dialects {
 namespace {
 
 using json::Value;
 using Names = std::span<const std::string_view>;
+
+constexpr std::string_view kFunction = "function", kCustom = "custom";
 
 // The default for max_tokens, which the API requires.
 constexpr int64_t kTokensMax = 8192;
@@ -82,11 +86,28 @@ std::string with_mark(const Value& source, std::string block) {
   return block;
 }
 
+/// The function or the custom tool in a tool, a call or a choice.
+struct Named {
+  Value value;
+  std::string_view key;
+  bool is_custom() const { return key == kCustom; }
+};
+
+std::optional<Named> named_in(const Value& object) {
+  for (const std::string_view key : {kFunction, kCustom}) {
+    const auto found = object.find(key);
+    if (found && found->is_object()) return Named{*found, key};
+  }
+  return std::nullopt;
+}
+
 class Writer {
  public:
   explicit Writer(const CacheMarks& marks) : marks_(marks) {}
   Result<std::string> write(const Value& root);
   Losses& losses() { return losses_; }
+  /// The names of the custom tools.
+  std::set<std::string, std::less<>>& custom() { return custom_; }
 
  private:
   Result<void> add_message(const Value& message, const std::string& path);
@@ -100,12 +121,14 @@ class Writer {
 
   Result<void> write_tokens(const Value& root);
   void write_stop(const Value& root);
+  std::string tool_block(const Value& tool, std::string_view name, bool custom);
   Result<void> write_tools(const Value& root);
   Result<void> write_tool_choice(const Value& root);
   void write_temperature(const Value& temperature);
   Result<void> write_output(const Value& root);
   Result<void> write_rest(const Value& root);
 
+  std::set<std::string, std::less<>> custom_;
   std::string messages_;             // elements of the array
   std::string role_;                 // of the open turn; "": none, or the system's
   std::vector<std::string> blocks_;  // of the open turn
@@ -216,18 +239,21 @@ Result<void> Writer::add_calls(const Value& calls, const std::string& path) {
   size_t index = 0;
   for (const Value& call : calls.items()) {
     const std::string at = fmt::format("{}[{}]", path, index++);
-    const auto function = call.find("function");
-    if (!function || !function->is_object()) {
+    const auto named = named_in(call);
+    if (!named) {
       losses_.refuse(no_place(at));
       continue;
     }
+    const std::string where = fmt::format("{}.{}", at, named->key);
     SIGNALBOX_TRY(const std::string_view id, text_member(call, "id", at));
-    SIGNALBOX_TRY(const std::string_view name, text_member(*function, "name", at + ".function"));
-    SIGNALBOX_TRY(const std::string_view arguments,
-                  optional_text(*function, "arguments", at + ".function"));
-    const auto input = json::Document::parse(std::string(arguments.empty() ? "{}" : arguments));
+    SIGNALBOX_TRY(const std::string_view name, text_member(named->value, "name", where));
+    const std::string_view key = named->is_custom() ? "input" : "arguments";
+    SIGNALBOX_TRY(const std::string_view text, optional_text(named->value, key, where));
+    std::string arguments = named->is_custom() ? custom_arguments(text) : std::string(text);
+    if (arguments.empty()) arguments = "{}";
+    const auto input = json::Document::parse(std::move(arguments));
     if (!input || !input->root().is_object())
-      return wrong(at + ".function.arguments", "expected a JSON object in the string");
+      return wrong(where + ".arguments", "expected a JSON object in the string");
     json::Writer block;
     block.begin_object().member("type", "tool_use").member("id", id).member("name", name);
     blocks_.push_back(block.key("input").raw(input->root().raw()).end_object().take());
@@ -317,15 +343,34 @@ bool allows(const Value& allowed, std::string_view name) {
   const auto tools = allowed.find("tools");
   if (!tools) return false;
   for (const Value& tool : tools->items()) {
-    const auto function = tool.find("function");
-    const auto found = function ? function->find("name") : std::nullopt;
+    const auto named = named_in(tool);
+    const auto found = named ? named->value.find("name") : std::nullopt;
     if (found && found->is_string() && found->text() == name) return true;
   }
   return false;
 }
 
+// The API has no grammar for a tool's input.
+std::string Writer::tool_block(const Value& tool, std::string_view name, bool custom) {
+  constexpr auto kMembers =
+      std::to_array<std::string_view>({"name", "description", "parameters", "format"});
+  json::Writer out;
+  out.begin_object().member("name", name);
+  if (const auto description = given(tool, "description"))
+    out.key("description").raw(description->raw());
+  const auto parameters = given(tool, "parameters");
+  const std::string_view schema = parameters ? parameters->raw() : R"({"type":"object"})";
+  out.key("input_schema").raw(custom ? kCustomParameters : schema);
+  const auto format = custom ? given(tool, "format") : std::nullopt;
+  if (format && format->find("grammar")) losses_.drop("tools.format");
+  for (const json::Member& member : tool.members()) {
+    if (!holds(kMembers, member.key) && !member.value.is_null())
+      out.key(member.key).raw(member.value.raw());
+  }
+  return out.end_object().take();
+}
+
 Result<void> Writer::write_tools(const Value& root) {
-  constexpr auto kMembers = std::to_array<std::string_view>({"name", "description", "parameters"});
   const auto tools = given(root, "tools");
   if (!tools || !tools->is_array()) return {};
   const auto allowed = allowed_tools(root);
@@ -333,26 +378,18 @@ Result<void> Writer::write_tools(const Value& root) {
   size_t index = 0;
   for (const Value& tool : tools->items()) {
     const std::string path = fmt::format("tools[{}]", index++);
-    const auto function = tool.find("function");
-    if (!function || !function->is_object()) {
+    const auto named = named_in(tool);
+    if (!named) {
       SIGNALBOX_TRY(const std::string_view type, optional_text(tool, "type", path));
       losses_.drop(fmt::format("tools.{}", type));
       continue;
     }
-    SIGNALBOX_TRY(const std::string_view name, text_member(*function, "name", path + ".function"));
+    SIGNALBOX_TRY(const std::string_view name,
+                  text_member(named->value, "name", fmt::format("{}.{}", path, named->key)));
     if (allowed && !allows(*allowed, name)) continue;
-    json::Writer out;
-    out.begin_object().member("name", name);
-    if (const auto description = given(*function, "description"))
-      out.key("description").raw(description->raw());
-    const auto parameters = given(*function, "parameters");
-    out.key("input_schema").raw(parameters ? parameters->raw() : R"({"type":"object"})");
-    for (const json::Member& member : function->members()) {
-      if (!holds(kMembers, member.key) && !member.value.is_null())
-        out.key(member.key).raw(member.value.raw());
-    }
-    std::string block = out.end_object().take();
-    const bool has_mark = given(*function, "cache_control").has_value();
+    if (named->is_custom()) custom_.emplace(name);
+    std::string block = tool_block(named->value, name, named->is_custom());
+    const bool has_mark = given(named->value, "cache_control").has_value();
     written.push_back(has_mark ? std::move(block) : with_mark(tool, std::move(block)));
   }
   if (written.empty()) {
@@ -372,8 +409,8 @@ Result<void> Writer::write_tool_choice(const Value& root) {
   const auto parallel = given(root, "parallel_tool_calls");
   const bool one_call_at_a_time = parallel && parallel->is_bool() && !parallel->boolean();
   if (!choice && !one_call_at_a_time) return {};
-  const auto function = choice ? choice->find("function") : std::nullopt;
-  if (choice && !choice->is_string() && !(function && function->is_object())) {
+  const auto named = choice ? named_in(*choice) : std::nullopt;
+  if (choice && !choice->is_string() && !named) {
     losses_.refuse(no_place("tool_choice"));
     return {};
   }
@@ -384,7 +421,7 @@ Result<void> Writer::write_tool_choice(const Value& root) {
     out_.member("type", choice->text() == "required" ? "any" : choice->text());
   } else {
     SIGNALBOX_TRY(const std::string_view name,
-                  text_member(*function, "name", "tool_choice.function"));
+                  text_member(named->value, "name", fmt::format("tool_choice.{}", named->key)));
     out_.member("type", "tool").member("name", name);
   }
   const bool none = choice && choice->is_string() && choice->text() == "none";
@@ -478,7 +515,8 @@ Result<MessagesRequest> to_messages(std::string chat, int64_t now, const CacheMa
   out.losses = std::move(writer.losses());
   const auto options = root.find("stream_options");
   const auto usage = options ? options->find("include_usage") : std::nullopt;
-  out.replies = replies_of_messages(usage && usage->is_bool() && usage->boolean(), now);
+  out.replies = replies_of_messages(usage && usage->is_bool() && usage->boolean(), now,
+                                    std::move(writer.custom()));
   return out;
 }
 

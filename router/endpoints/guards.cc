@@ -74,7 +74,7 @@ http::Task<Result<routing::Plan>> judge(RequestScope& scope, const ParsedRequest
                                         routing::Evaluation& evaluation) {
   const size_t bytes = chat.chat.document.source().size();
   const Result<gateway::Understanding> understanding =
-      co_await gateway::understand(scope, bytes, evaluation);
+      co_await gateway::understand(scope, chat, evaluation);
   if (!understanding) co_return tl::unexpected<Error>(understanding.error());
   Result<routing::Plan> plan = fail(Code::kInternal, "the request was not planned");
   std::function<void()> make_plan = [&] {
@@ -109,7 +109,7 @@ http::Task<> send_blocked(const RequestScope& scope, const ParsedRequest& chat,
   }
   http::Headers fields = gateway::decision_headers(scope, plan);
   co_await http::send_refusal(scope.exchange.reply, std::move(fields), kBlockedStatus, why,
-                              kBlockedCode);
+                              kBlockedCode, scope.api.error_shape());
 }
 
 http::Task<std::optional<routing::Plan>> pass_guards(RequestScope& scope, const Endpoint& endpoint,
@@ -126,8 +126,9 @@ http::Task<std::optional<routing::Plan>> pass_guards(RequestScope& scope, const 
     co_return std::nullopt;
   }
   std::string read;
-  if (restricts || endpoint.generates) read = reading.texts;
-  if (restricts) read += reading.others;
+  const bool masks = endpoint.counts && scope.context.router.masks_named_models();
+  if (restricts || endpoint.generates || masks) read = reading.texts;
+  if (restricts || masks) read += reading.others;
   if (read.empty()) co_return plan_for(scope, model);
   auto parsed = request::ChatRequest::parse(chat_of(model.name, read));
   if (!parsed) {

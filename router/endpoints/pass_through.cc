@@ -131,7 +131,7 @@ http::Headers headers_for(const RequestScope& scope, const Passage& passage) {
   http::Headers out = scope.headers();
   if (passage.is_json() && !upstream::is_json(out)) out = upstream::as_json(out);
   if (scope.context.ledger != nullptr && passage.endpoint.is_measured())
-    out = upstream::without_encodings(out);
+    out = upstream::accepting_identity(out);
   if (passage.endpoint.is_of_anthropic()) out = upstream::for_anthropic(out);
   return out;
 }

@@ -64,7 +64,7 @@ std::optional<KeyLimit> limit_of(const RequestScope& scope) {
   const config::ClientKey* key = scope.key();
   if (key == nullptr || key->limits.empty()) return std::nullopt;
   std::vector<config::RateLimit::Rule> rules = key->limits;
-  for (config::RateLimit::Rule& rule : rules) rule.name = fmt::format("key {}", key->name);
+  for (config::RateLimit::Rule& rule : rules) rule.name = "key " + key->name;
   return KeyLimit{config::local_limit(std::move(rules)), {}};
 }
 

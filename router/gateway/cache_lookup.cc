@@ -50,12 +50,27 @@ void add_identity(std::string_view scope, const config::Authz::Identity& identit
   }
 }
 
+/// True if the answer depends on more than the request: on a conversation, a container or a
+/// response that its server has.
+bool has_state(const json::Value& request) {
+  for (const std::string_view name : {"conversation", "container", "background"}) {
+    const auto value = request.find(name);
+    if (value && !value->is_null() && !(value->is_bool() && !value->boolean())) return true;
+  }
+  return false;
+}
+
+bool requests_stream(const json::Value& request) {
+  const auto stream = request.find("stream");
+  return stream && stream->is_bool() && stream->boolean();
+}
+
 std::optional<cache::Key> key_of_request(const config::Config& config,
                                          const config::ResponseCachePlugin& plugin,
                                          const routing::Plan& plan, const http::Request& request,
                                          std::string_view target) {
   const auto body = json::Document::parse(plan.body);
-  if (!body) return std::nullopt;
+  if (!body || (plan.native && has_state(body->root()))) return std::nullopt;
   std::vector<std::pair<std::string_view, std::string_view>> apart{
       {"recipe", plan.recipe},
       {"decision", plan.decision},
@@ -66,6 +81,12 @@ std::optional<cache::Key> key_of_request(const config::Config& config,
       {"model", plugin.revision.model_revision},
       {"prompt", plugin.revision.prompt_revision},
       {"policy", plugin.revision.policy_revision}};
+  // Such an answer is repeated byte for byte.
+  if (plan.native) apart.emplace_back("form", requests_stream(body->root()) ? "events" : "whole");
+  if (const auto store = plan.native ? body->root().find("store") : std::nullopt)
+    apart.emplace_back("store", store->raw());
+  if (const auto beta = plan.native ? request.headers.find("anthropic-beta") : std::nullopt)
+    apart.emplace_back("beta", *beta);
   add_identity(plugin.scope, config.authz.identity, request.headers, apart);
   return cache::key_of(body->root(), apart);
 }
@@ -91,13 +112,16 @@ class StoredReply final : public upstream::UpstreamReply {
 /// Passes a reply on and collects it for the cache.
 class RecordedReply final : public upstream::UpstreamReply {
  public:
-  RecordedReply(std::unique_ptr<upstream::UpstreamReply> answer, CacheLookup& lookup)
-      : answer_(std::move(answer)), lookup_(lookup) {
+  /// `is_native`: the reply is in its client's own API and is kept byte for byte.
+  RecordedReply(std::unique_ptr<upstream::UpstreamReply> answer, CacheLookup& lookup,
+                bool is_native)
+      : answer_(std::move(answer)), lookup_(lookup), is_native_(is_native) {
     const http::Response& head = answer_->head();
     const auto encoding = head.headers.find("content-encoding");
     recording_ = head.status == 200 && (!encoding || ascii::iequals(*encoding, "identity"));
     if (!recording_) lookup_.give_up();
-    if (is_event_stream(head.headers)) events_.emplace(CacheLookup::kReplyBytesMax);
+    is_stream_ = is_event_stream(head.headers);
+    if (is_stream_ && !is_native_) events_.emplace(CacheLookup::kReplyBytesMax);
   }
 
   const http::Response& head() const override { return answer_->head(); }
@@ -125,13 +149,15 @@ class RecordedReply final : public upstream::UpstreamReply {
     if (!piece.last) return;
     if (events_) {
       if (auto whole = events_->finish()) lookup_.keep(*std::move(whole));
-    } else if (cache::check_keepable(body_)) {
+    } else if (is_native_ ? cache::check_native(body_, is_stream_) : cache::check_keepable(body_)) {
       lookup_.keep(std::move(body_));
     }
   }
 
   std::unique_ptr<upstream::UpstreamReply> answer_;
   CacheLookup& lookup_;
+  const bool is_native_;
+  bool is_stream_ = false;
   bool recording_;
   std::optional<cache::EventAssembler> events_;
   std::string body_;
@@ -226,7 +252,10 @@ http::Task<std::unique_ptr<upstream::UpstreamReply>> CacheLookup::look_up(
     failed_ = failed_ || !ran;
   }
   std::unique_ptr<upstream::UpstreamReply> answer;
-  if (hit_) answer = completion_reply(hit_.entry->reply, request);
+  if (hit_ && plan_.native)
+    answer = std::make_unique<StoredReply>(request.stream, hit_.entry->reply);
+  else if (hit_)
+    answer = completion_reply(hit_.entry->reply, request);
   if (answer) {
     lead_.end();
   } else if (controls_.look_up) {
@@ -274,7 +303,7 @@ http::Task<bool> CacheLookup::embed_and_find(routing::Evaluation& evaluation,
 std::unique_ptr<upstream::UpstreamReply> CacheLookup::record(
     std::unique_ptr<upstream::UpstreamReply> answer) {
   if (!records()) return answer;
-  return std::make_unique<RecordedReply>(std::move(answer), *this);
+  return std::make_unique<RecordedReply>(std::move(answer), *this, plan_.native);
 }
 
 seconds CacheLookup::lifetime() const {
@@ -320,7 +349,8 @@ observe::CacheUse CacheLookup::use() const {
 
 replies::ReplyMeter::Times CacheLookup::measures() const {
   const auto now = std::chrono::steady_clock::now();
-  replies::ReplyMeter meter(now, false);
+  const bool is_stream = !ascii::trimmed(hit_.entry->reply).starts_with('{');
+  replies::ReplyMeter meter(now, is_stream);
   meter.feed(hit_.entry->reply, now);
   return meter.times();
 }

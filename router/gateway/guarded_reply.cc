@@ -71,7 +71,7 @@ http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> GuardedReply::wrap(
   out->head_.status = head.status;
   out->head_.headers = head.headers;
   if (is_event_stream(head.headers)) {
-    out->stream_.emplace(out->rules_);
+    out->stream_.emplace(out->rules_, context.api);
     add_if(context.headers, kWarnings, replies::early_warnings(out->rules_));
     if (out->sends_trailers_)
       context.headers.add("Trailer", fmt::format("{}, {}", kWarnings, kUnchecked));
@@ -87,7 +87,8 @@ http::Task<Result<void>> GuardedReply::read_whole() {
   if (!read) co_return tl::unexpected<Error>(std::move(read).error());
   std::string body = *std::move(read);
   reply_.reset();
-  auto reply = is_compressed(head_.headers) ? std::nullopt : replies::WholeReply::read(body);
+  auto reply =
+      is_compressed(head_.headers) ? std::nullopt : replies::WholeReply::read(body, context_.api);
   if (!reply) {
     answer_with(replies::unread(rules_, std::move(body)));
     co_return Result<void>{};
@@ -134,6 +135,7 @@ void GuardedReply::answer_with(replies::GuardedBody body) {
   out_ = std::move(body.body);
   if (!body.refusal.empty()) {
     out_ = http::error_body(kWithheldStatus, body.refusal, kWithheldCode);
+    if (context_.refusals != nullptr) out_ = context_.refusals->refusal(kWithheldStatus, out_);
     head_ = {};
     head_.status = kWithheldStatus;
     head_.headers.add("Content-Type", "application/json");

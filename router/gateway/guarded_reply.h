@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "router/dialects/dialect.h"
 #include "router/gateway/request_record.h"
 #include "router/http/server.h"
 #include "router/http/thread_pool.h"
@@ -32,6 +33,10 @@ struct GuardContext {
   http::Headers& headers;                // of the reply to the client; warnings are added
   std::chrono::milliseconds end_wait;    // how long the end of a stream waits for its checks
   std::chrono::milliseconds whole_wait;  // how long a reply that is not a stream waits
+  /// The API of the reply; nullopt for completions.
+  std::optional<request::Api> api = std::nullopt;
+  /// Writes the refusal for the client of another API; null for completions.
+  const dialects::ReplyTranslator* refusals = nullptr;
 };
 
 /// Events of a stream go on as soon as they are whole. Checks run on the thread pool, one at a time

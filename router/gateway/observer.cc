@@ -239,7 +239,7 @@ void Observer::note_refusal(const observe::Account& account, const http::Request
   audit_->add_refusal(sender, std::move(entry));
 }
 
-void Observer::publish(observe::Account account, bool sampled) const {
+void Observer::publish(observe::Account&& account, bool sampled) const {
   meters_.record(account);
   if (ledger_ != nullptr && !account.model.empty()) add_spending(account, *ledger_);
   const auto level =

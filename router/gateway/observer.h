@@ -53,7 +53,7 @@ class Observer {
   std::optional<Capture> capture(const config::Decision* decision) const;
 
   /// Publishes a finished request. `sampled` is the result of samples().
-  void publish(observe::Account account, bool sampled) const;
+  void publish(observe::Account&& account, bool sampled) const;
   /// Notes in the audit log that the request was refused, if it was.
   void note_refusal(const observe::Account& account, const http::Request& request) const;
 

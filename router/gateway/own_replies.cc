@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "router/config/access.h"
 #include "router/gateway/guarded_reply.h"
+#include "router/gateway/relay.h"
 #include "router/gateway/translated_reply.h"
 #include "router/plugins/fast_response/fast_response.h"
 #include "router/replies/guarded_body.h"
@@ -139,7 +140,7 @@ http::Task<> send_error(const RequestScope& scope, const Error& error) {
     co_return;
   }
   http::Headers fields = undecided_headers(scope);
-  co_await http::send_error(scope.exchange.reply, std::move(fields), error,
+  co_await http::send_error(scope.exchange.reply, std::move(fields), for_client(error),
                             scope.api.error_shape());
 }
 
@@ -151,7 +152,7 @@ http::Task<> send_error(const RequestScope& scope, const Error& error,
     co_return;
   }
   http::Headers fields = with_path(headers, routing::kErrorPath);
-  co_await http::send_error(scope.exchange.reply, std::move(fields), error,
+  co_await http::send_error(scope.exchange.reply, std::move(fields), for_client(error),
                             scope.api.error_shape());
 }
 
@@ -163,7 +164,7 @@ http::Task<> break_off(const RequestScope& scope, const Error& error, const Brok
     scope.exchange.reply.abandon();
     co_return;
   }
-  const std::string body = http::error_body(error);
+  const std::string body = http::error_body(for_client(error));
   co_await break_stream(scope.exchange.reply, {}, body, broken);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "router/config/access.h"
+#include "router/dialects/events.h"
 #include "router/gateway/admit.h"
 #include "router/gateway/metered_reply.h"
 #include "router/gateway/own_replies.h"
@@ -17,6 +18,9 @@
 #include "router/gateway/send.h"
 #include "router/gateway/translated_reply.h"
 #include "router/gateway/understand.h"
+#include "router/replies/message_events.h"
+#include "router/replies/reply_content.h"
+#include "router/replies/response_events.h"
 #include "router/shadow/answer.h"
 #include "router/upstream/whole.h"
 
@@ -29,15 +33,47 @@ constexpr size_t kTurnBytesMax = size_t{1} << 20;
 /// Returns what the reply is to be copied to; null if the plan stores no memory.
 std::shared_ptr<upstream::ReplyCopy> copy_for_memory(const routing::Plan& plan,
                                                      const ServerRequest& server) {
-  if (plan.memories.turn == nullptr || !server.is_chat) return nullptr;
+  if (plan.memories.turn == nullptr || (!server.is_chat && !plan.native)) return nullptr;
   auto out = std::make_shared<upstream::ReplyCopy>();
   out->bytes_max = kTurnBytesMax;
   return out;
 }
 
+/// The text of a stream in the client's own API that calls no tool; "" for another.
+Result<std::string> read_final_text(replies::ReplyEvents& events, std::string_view stream) {
+  std::string out;
+  bool calls = false;
+  const dialects::EventReader::Take take = [&](std::string_view data) -> Result<void> {
+    if (data.empty()) return {};
+    replies::EventContent content = events.read(std::string(data));
+    events.advance();
+    calls = calls || content.calls;
+    for (const auto& of : content.choices) out += of.text;
+    return {};
+  };
+  dialects::EventReader reader;
+  SIGNALBOX_TRY_VOID(reader.push(stream, take));
+  SIGNALBOX_TRY_VOID(reader.finish(take));
+  return calls ? std::string() : out;
+}
+
+Result<std::string> read_final_text(std::optional<request::Api> native, upstream::ReplyCopy& copy) {
+  if (!native) return shadow::read_final_text(std::move(copy.bytes), copy.is_stream, kTurnBytesMax);
+  if (copy.is_stream) {
+    replies::MessageEvents message;
+    replies::ResponseEvents response;
+    if (*native == request::Api::kMessages) return read_final_text(message, copy.bytes);
+    return read_final_text(response, copy.bytes);
+  }
+  SIGNALBOX_TRY(const json::Document body, json::Document::parse(std::move(copy.bytes)));
+  auto reply = replies::read_native(body.root(), *native);
+  if (!reply || reply->calls) return std::string();
+  return std::move(reply->text);
+}
+
 void store_turn(const RequestScope& scope, const routing::Plan& plan, upstream::ReplyCopy& copy) {
   const plugins::OpenTurn& turn = *plan.memories.turn;
-  const auto answer = shadow::read_final_text(std::move(copy.bytes), copy.is_stream, kTurnBytesMax);
+  const auto answer = read_final_text(plan.native ? scope.api.native() : std::nullopt, copy);
   if (!answer) return;
   auto memory = plan.memory_rules->memory_of(turn, *answer, plan.masks);
   if (!memory) return;
@@ -55,7 +91,7 @@ http::Task<> keep_turn(const RequestScope& scope, const routing::Plan& plan,
   const bool stores = copy != nullptr && copy->is_whole && !copy->is_cut &&
                       !scope.record.has_failed() && !scope.record.is_doubtful();
   const plugins::FoundMemories& found = plan.memories;
-  if (scope.context.memories == nullptr || (!stores && found.ids.empty())) co_return;
+  if (!stores && found.ids.empty()) co_return;
   std::function<void()> work = [&] {
     if (!found.ids.empty())
       scope.context.memories->use(found.user, found.ids, memories::TimePoint::clock::now());
@@ -115,14 +151,14 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
 
   // --- understand ---
   const size_t bytes = request->chat.document.source().size();
-  const Result<Understanding> understanding = co_await understand(scope, bytes, evaluation);
+  const Result<Understanding> understanding = co_await understand(scope, *request, evaluation);
   if (!understanding) {
     co_await send_error(scope, understanding.error());
     co_return;
   }
 
   // --- plan ---
-  Result<routing::Plan> plan = fail(Code::kInternal, "the request was not planned");
+  Result<routing::Plan> plan = tl::unexpected(Error{});  // until it is made
   std::function<void()> make_plan = [&] {
     plan = plan_request(scope, *request, evaluation, *understanding);
   };
@@ -141,14 +177,14 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
 
   // --- look up, send, relay: for one model after the other until one answers ---
   Journey journey{scope, *request, std::move(evaluation), std::move(requester), shadows};
-  for (std::optional<routing::Plan> next = *std::move(plan); next;) {
-    const routing::Plan current = *std::move(next);
-    next = co_await answer_by_plan(journey, current);
-    if (next) continue;
-    charge(scope, journey.requester);
-    record.ended();
-    if (journey.evaluation) co_await shadows.plan(scope, *request, *journey.evaluation, current);
+  for (;;) {
+    std::optional<routing::Plan> next = co_await answer_by_plan(journey, *plan);
+    if (!next) break;
+    plan = *std::move(next);
   }
+  charge(scope, journey.requester);
+  record.ended();
+  if (journey.evaluation) co_await shadows.plan(scope, *request, *journey.evaluation, *plan);
 }
 
 // This and the next return true if they have answered the client. They need no body.
@@ -176,15 +212,11 @@ http::Task<bool> Pipeline::refuse_over_limit(RequestScope& scope,
   co_return true;
 }
 
-// Returns the plan to follow instead if nothing is answered.
+// Returns the plan to follow instead if nothing is answered. Not a coroutine, because it waits for
+// nothing itself.
 http::Task<std::optional<routing::Plan>> Pipeline::answer_by_plan(Journey& journey,
                                                                   const routing::Plan& plan) const {
-  if (plan.loop != nullptr) {
-    co_await call_several(journey, plan);
-    co_return std::nullopt;
-  }
-  std::optional<routing::Plan> next = co_await try_model(journey, plan);
-  co_return next;
+  return plan.loop != nullptr ? call_several(journey, plan) : try_model(journey, plan);
 }
 
 // Adds to `headers` what the servers do not get.
@@ -195,7 +227,7 @@ http::Task<Result<ServerRequest>> Pipeline::request_for_server(Journey& journey,
   const size_t held = journey.request.memory_bytes() + plan.body.size();
   const Result<void> room = co_await reserve(scope, held + translating_bytes(scope, plan));
   if (!room) co_return tl::unexpected<Error>(room.error());
-  Result<ServerRequest> server = fail(Code::kInternal, "the request was not translated");
+  Result<ServerRequest> server = tl::unexpected(Error{});  // until it is translated
   std::function<void()> translate = [&] {
     server = plan.loop != nullptr ? make_loop_request(scope, journey.request, plan)
                                   : make_server_request(scope, journey.request, plan);
@@ -232,11 +264,12 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
 
   // --- look up ---
   // Do not cache the answer of a substitute: the planned model will answer again once it recovers.
-  const bool caches = server->is_chat && journey.attempts.failed.empty();
+  const bool caches = (server->is_chat || plan.native) && journey.attempts.failed.empty();
   CacheLookup cache(context_, caches ? plan.response_cache : nullptr, plan, scope.exchange.request,
                     server->target);
   ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
-  const bool answered = co_await answer_from_cache(journey, inputs);
+  bool answered = false;
+  if (cache.active()) answered = co_await answer_from_cache(journey, inputs);
   if (answered) co_return std::nullopt;
   if (journey.shadows.begin(plan, *server)) inputs.shadows = &journey.shadows;
   inputs.turn = copy_for_memory(plan, *server);
@@ -266,25 +299,28 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
   const std::vector<ReplyFilter> filters = server_reply_filters(inputs, started);
   co_await relay_filtered(inputs, filters, std::move(outcome.answer));
   end_turn(scope);
-  co_await keep_turn(scope, plan, inputs.turn);
+  if (context_.memories != nullptr) co_await keep_turn(scope, plan, inputs.turn);
   co_return std::nullopt;
 }
 
-// For a decision whose algorithm calls several models.
-http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan) const {
+// For a decision whose algorithm calls several models. It tries others itself, so there is no plan
+// to follow instead.
+http::Task<std::optional<routing::Plan>> Pipeline::call_several(Journey& journey,
+                                                                const routing::Plan& plan) const {
   const RequestScope& scope = journey.scope;
   http::Headers headers = decision_headers(scope, plan);
   const Result<ServerRequest> server = co_await request_for_server(journey, plan, headers);
   if (!server) {
     co_await send_error(scope, server.error(), headers);
-    co_return;
+    co_return std::nullopt;
   }
   const std::optional<replies::WatchedReply> watched =
       context_.guards.watched_reply(plan, journey.request.chat);
   CacheLookup cache(context_, plan.response_cache, plan, scope.exchange.request, server->target);
   ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
-  const bool answered = co_await answer_from_cache(journey, inputs);
-  if (answered) co_return;
+  bool answered = false;
+  if (cache.active()) answered = co_await answer_from_cache(journey, inputs);
+  if (answered) co_return std::nullopt;
   if (plan.painter == nullptr) forget(scope);
   inputs.turn = copy_for_memory(plan, *server);
   const http::Headers decided = headers;
@@ -304,12 +340,12 @@ http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan)
   loop.add_headers(answer ? answer->model : nullptr, headers);
   if (!answer) {
     co_await send_failure(inputs, answer.error());
-    co_return;
+    co_return std::nullopt;
   }
   if (answer->is_waiting) cache.keep_nothing();
   if (answer->stream == nullptr) {
     co_await relay_composed(inputs, *std::move(answer));
-    co_return;
+    co_return std::nullopt;
   }
   const std::chrono::milliseconds keep_alive = scope.config().looper.stream.keep_alive;
   const ReplyFilterInputs live{scope, journey.request, *answer->plan, *answer->server, watched,
@@ -317,7 +353,8 @@ http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan)
   std::vector<ReplyFilter> filters = server_reply_filters(live, answer->started);
   add_extension(live, answer->extension, filters);
   co_await relay_filtered(live, filters, std::move(answer->stream), keep_alive);
-  co_await keep_turn(scope, plan, inputs.turn);
+  if (context_.memories != nullptr) co_await keep_turn(scope, plan, inputs.turn);
+  co_return std::nullopt;
 }
 
 // For an answer that is here whole.
@@ -358,7 +395,6 @@ http::Task<> Pipeline::relay_composed(const ReplyFilterInputs& inputs, LoopAnswe
 http::Task<bool> Pipeline::answer_from_cache(Journey& journey,
                                              const ReplyFilterInputs& inputs) const {
   CacheLookup& cache = inputs.cache;
-  if (!cache.active()) co_return false;
   const RequestScope& scope = inputs.scope;
   const auto began = std::chrono::steady_clock::now();
   ReplyOrError cached =

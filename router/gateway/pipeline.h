@@ -54,7 +54,8 @@ class Pipeline {
                                                           const routing::Plan& plan) const;
   http::Task<std::optional<routing::Plan>> try_model(Journey& journey,
                                                      const routing::Plan& plan) const;
-  http::Task<> call_several(Journey& journey, const routing::Plan& plan) const;
+  http::Task<std::optional<routing::Plan>> call_several(Journey& journey,
+                                                        const routing::Plan& plan) const;
   http::Task<> relay_composed(const ReplyFilterInputs& inputs, LoopAnswer answer) const;
   http::Task<Result<ServerRequest>> request_for_server(Journey& journey, const routing::Plan& plan,
                                                        http::Headers& headers) const;

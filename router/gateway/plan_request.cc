@@ -24,6 +24,13 @@ learning::Situation find_situation(const RequestScope& scope, const ParsedReques
 
 }  // namespace
 
+void find_conversation(RequestScope& scope, const ParsedRequest& request,
+                       routing::Evaluation& evaluation) {
+  if (scope.context.learning == nullptr) return;
+  scope.learning = find_situation(scope, request);
+  if (scope.learning->past) evaluation.set_previous_model(scope.learning->past->last.model);
+}
+
 void remember(const RequestScope& scope, const routing::Plan& plan) {
   const bool is_of_several = plan.loop != nullptr && plan.painter == nullptr;
   if (!scope.learning || plan.bypassed || is_of_several || plan.image != nullptr) return;
@@ -51,13 +58,12 @@ Result<routing::Plan> plan_request(RequestScope& scope, const ParsedRequest& req
                                    const routing::Evaluation& evaluation,
                                    const Understanding& understanding) {
   scope.record.understood(evaluation, understanding.degraded, understanding.why);
-  if (scope.context.learning != nullptr) scope.learning = find_situation(scope, request);
   Result<routing::Plan> plan = evaluation.plan(runtime_conditions(scope));
-  if (!plan) return plan;
   // Do not refuse by policy a request that was never evaluated.
-  if (understanding.degraded == observe::Degraded::kOverloaded &&
+  if (plan && understanding.degraded == observe::Degraded::kOverloaded &&
       plan->path != routing::Plan::Path::kUpstream)
-    return fail(Code::kOverloaded, "too many requests are waiting to be understood");
+    plan = fail(Code::kOverloaded, "too many requests are waiting to be understood");
+  if (!plan) return plan;
   scope.record.planned(*plan, evaluation.decision(), request.chat.stream);
   if (plan->drops() && request.replies) request.replies->keep_nothing();
   return plan;

@@ -56,8 +56,12 @@ class Reader {
   void read(const std::stop_token& stop) {
     if (reading_ == 0) reading_ = bytes_to_read(scope_);
     const Result<void> done = try_to_read(stop);
-    if (!done) parsed_ = tl::unexpected<Error>(done.error());
+    if (done) return;
+    parsed_ = tl::unexpected<Error>(done.error());
+    if (!room_.is_lacking()) find_model(incoming_ ? incoming_->chat : request_.body);
   }
+  /// The model in a body that could not be read; "" if there is none.
+  const std::string& model() const { return model_; }
   bool is_lacking() const { return room_.is_lacking(); }
   /// Waits for the room that read() lacked.
   http::Task<Result<void>> wait() {
@@ -76,8 +80,7 @@ class Reader {
     if (!incoming_) {
       SIGNALBOX_TRY_VOID(room_.raise(reading_));
       if (dialect == nullptr) {
-        SIGNALBOX_TRY(request::ChatRequest chat,
-                      request::ChatRequest::parse(std::move(request_.body)));
+        SIGNALBOX_TRY(request::ChatRequest chat, request::ChatRequest::take(request_.body));
         parsed_ = ParsedRequest{std::move(chat), nullptr};
         return {};
       }
@@ -85,8 +88,7 @@ class Reader {
     }
     const size_t parsing = request::ChatRequest::parsing_bytes(incoming_->chat);
     SIGNALBOX_TRY_VOID(room_.raise(bytes_of(*incoming_) - incoming_->chat.size() + parsing));
-    SIGNALBOX_TRY(request::ChatRequest chat,
-                  request::ChatRequest::parse(std::move(incoming_->chat)));
+    SIGNALBOX_TRY(request::ChatRequest chat, request::ChatRequest::take(incoming_->chat));
     chat.attach(incoming_->losses.contents());
     chat.reasoning = incoming_->reasoning;
     chat.is_translated = scope_.api.native().has_value();
@@ -97,6 +99,13 @@ class Reader {
     parsed_ =
         ParsedRequest{std::move(chat), std::move(incoming_->replies), std::move(incoming_->losses)};
     return {};
+  }
+
+  /// Takes the body.
+  void find_model(std::string& body) {
+    const auto document = json::Document::take(body);
+    const auto model = document ? document->root().find("model") : std::nullopt;
+    if (model && model->is_string()) model_ = model->text();
   }
 
   /// Makes the chat of a request of another API. If it lacks room for stored state, the request has
@@ -128,7 +137,8 @@ class Reader {
   size_t reading_ = 0;  // the most that reading takes, stored state aside
   Room room_{request_.memory};
   std::optional<dialects::Incoming> incoming_;  // the chat is not parsed yet
-  Result<ParsedRequest> parsed_ = fail(Code::kInternal, "the request was not read");
+  std::string model_;
+  Result<ParsedRequest> parsed_ = tl::unexpected(Error{});  // until it is read
 };
 
 http::Task<Result<void>> run_on(http::ThreadPool& pool, const RequestScope& scope, size_t bytes,
@@ -169,9 +179,8 @@ http::Task<Result<void>> reserve(http::MemoryShare& memory, http::Interrupt& int
 }
 
 http::Task<Result<void>> reserve(const RequestScope& scope, size_t bytes) {
-  Result<void> out = co_await reserve(scope.exchange.request.memory, scope.exchange.interrupt,
-                                      scope.config().http.body_timeout, bytes);
-  co_return out;
+  return reserve(scope.exchange.request.memory, scope.exchange.interrupt,
+                 scope.config().http.body_timeout, bytes);
 }
 
 Result<void> Room::raise(size_t bytes) {
@@ -218,7 +227,10 @@ http::Task<Result<ParsedRequest>> read_request(const RequestScope& scope) {
     if (!room) co_return tl::unexpected<Error>(room.error());
   }
   Result<ParsedRequest> parsed = reader.take();
-  if (!parsed) co_return parsed;
+  if (!parsed) {
+    scope.record.named(reader.model());
+    co_return parsed;
+  }
   const bool has_refs = contexts::has_refs(parsed->chat.document);
   const dialects::Dialect* const dialect = scope.api.dialect();
   if (has_refs && dialect != nullptr && dialect->target() != dialects::kChatPath) {

@@ -2,6 +2,7 @@
 
 #include "router/gateway/relay.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -87,6 +88,20 @@ bool at_event_boundary(std::string_view tail) {
          tail.ends_with("\r\r");
 }
 
+Error for_client(Error error) {
+  constexpr std::string_view kBackend = "backend \"", kServer = "the model's server";
+  std::string& message = error.message;
+  const size_t at = message.find(kBackend);
+  if (at == std::string::npos) return error;
+  const size_t end = std::min(message.find('"', at + kBackend.size()), message.size() - 1);
+  message.replace(at, end + 1 - at, kServer);
+  for (size_t open = at; (open = message.find(" \"", open)) != std::string::npos;) {
+    const size_t close = std::min(message.find('"', open + 2), message.size() - 1);
+    message.erase(open, close + 1 - open);
+  }
+  return error;
+}
+
 bool accepts_trailers(const http::Headers& client) {
   const auto te = client.find("te");
   return te && te->find("trailers") != std::string_view::npos;
@@ -127,7 +142,7 @@ http::Task<Result<void>> relay(upstream::UpstreamReply& answer, http::Reply& rep
       if (piece.error().code == Code::kCancelled || !events) {
         reply.abandon();
       } else {
-        const std::string body = http::error_body(piece.error());
+        const std::string body = http::error_body(for_client(piece.error()));
         co_await break_stream(reply, tail.view(), body, broken);
       }
       co_return tl::unexpected<Error>(std::move(piece).error());

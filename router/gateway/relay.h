@@ -30,6 +30,9 @@ http::Task<Result<void>> relay(upstream::UpstreamReply& answer, http::Reply& rep
 http::Task<> break_stream(http::Reply& reply, std::string_view sent, const std::string& error_body,
                           const BrokenStream* broken);
 
+/// The error as a client may read it: the names of backends and hosts are the operator's.
+Error for_client(Error error);
+
 /// True if the client reads fields behind the body.
 bool accepts_trailers(const http::Headers& client);
 

@@ -31,13 +31,16 @@ http::Task<ReplyOrError> check(const ReplyFilterInputs& inputs, ReplyPointer rep
   const config::HttpLimits& limits = scope.config().http;
   const std::chrono::milliseconds wait_min = inputs.watched->wait_min;
   const bool calls = inputs.watched->calls_server();
+  const bool is_native = inputs.plan.native;
   const GuardContext guard{calls ? scope.context.detection : scope.context.compute,
                            calls ? scope.share(0, 0) : http::Share{},
                            scope.exchange,
                            scope.record,
                            inputs.headers,
                            std::max(limits.guard_wait, wait_min),
-                           std::max(limits.decision_timeout, wait_min)};
+                           std::max(limits.decision_timeout, wait_min),
+                           is_native ? scope.api.native() : std::nullopt,
+                           is_native ? inputs.request.replies.get() : nullptr};
   auto guarded = co_await GuardedReply::wrap(std::move(reply), *inputs.watched, guard);
   if (scope.record.withheld())
     inputs.headers = with_path(inputs.headers, routing::path_name(routing::Plan::Path::kBlocked));

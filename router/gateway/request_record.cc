@@ -123,6 +123,8 @@ void RequestRecord::set_spending() {
   if (!model_->pricing || !tokens) return;
   account_.currency = model_->pricing->currency;
   for (const config::Model& other : observer_.models()) {
+    // A model of pictures could not have answered the requests of another model.
+    if (&other != model_ && other.pricing && other.pricing->per_request > 0) continue;
     if (other.pricing && other.pricing->currency == account_.currency)
       account_.cost_on_largest = std::max(account_.cost_on_largest, cost_of(other, *tokens));
   }
@@ -133,6 +135,11 @@ void RequestRecord::set_spender(std::string_view key, std::string_view user,
   account_.key = key;
   account_.user = user;
   account_.groups = groups;
+}
+
+void RequestRecord::named(std::string_view model) {
+  const config::Model* const known = observer_.model(model);
+  if (known != nullptr) account_.model = known->name;
 }
 
 void RequestRecord::understood(const routing::Evaluation& evaluation, Degraded degraded,
@@ -254,17 +261,7 @@ void RequestRecord::sent(std::string_view body) {
 }
 
 void RequestRecord::received(const config::Model& server, std::string_view backend, int status) {
-  if ((status != 401 && status != 403) || !account_.detail.empty()) return;
-  const auto ref = std::ranges::find(server.backend_refs, backend, &config::BackendRef::name);
-  if (ref == server.backend_refs.end()) return;
-  const std::string source = upstream::key_source(*ref);
-  if (!source.empty()) {
-    account_.detail = fmt::format("backend \"{}\" answered {} to the router's own key ({})",
-                                  backend, status, source);
-  } else if (!ref->api_key_env.empty()) {
-    account_.detail = fmt::format("backend \"{}\" answered {}: api_key_env {} holds no key",
-                                  backend, status, ref->api_key_env);
-  }
+  if (account_.detail.empty()) account_.detail = upstream::refused_key(server, backend, status);
 }
 
 size_t RequestRecord::call_began(const config::Model& model, std::string_view purpose) {

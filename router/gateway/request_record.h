@@ -29,6 +29,8 @@ class RequestRecord {
 
   const std::string& id() const { return account_.id; }
 
+  /// Records the model that a request names which is refused before it has a plan.
+  void named(std::string_view model);
   /// Records the signals that were evaluated. `why` is the reason if some were not; it is logged.
   void understood(const routing::Evaluation& evaluation, observe::Degraded degraded,
                   std::string_view why);

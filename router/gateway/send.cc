@@ -11,6 +11,7 @@
 #include "router/dialects/own_parts.h"
 #include "router/plugins/image_gen/image_gen.h"
 #include "router/plugins/server_form/refused_members.h"
+#include "router/upstream/decoded_reply.h"
 #include "router/upstream/dialect_headers.h"
 
 namespace signalbox::gateway {
@@ -40,7 +41,7 @@ bool change_headers(const RequestScope& scope, const routing::Plan& plan,
     client = &out.client;
   }
   if (reads_reply) {
-    out.client = upstream::without_encodings(*client);
+    out.client = upstream::accepting_identity(*client);
     if (server.to_client) out.client = upstream::for_openai(out.client);
     if (server.from_server) out.client = upstream::for_anthropic(out.client);
     client = &out.client;
@@ -243,6 +244,7 @@ ServerCall::ServerCall(const RequestScope& scope, const ParsedRequest& request,
                                                                          : scope.headers()),
       prompt_(prompt_of(request.chat, plan)),
       body_(server.body.empty() ? std::string_view(plan.body) : server.body),
+      reads_reply_(reads_reply),
       traceparent_(record_sending(scope.record, body_)),
       call_{.target = server.target,
             .headers = client_,
@@ -262,6 +264,8 @@ ServerCall::ServerCall(const RequestScope& scope, const ParsedRequest& request,
 http::Task<upstream::CallOutcome> ServerCall::send() const {
   upstream::CallOutcome outcome = co_await caller_.call(model_, call_);
   if (outcome.answer) record_.received(model_, outcome.backend, (*outcome.answer)->head().status);
+  if (outcome.answer && reads_reply_)
+    outcome.answer = upstream::decoded(*std::move(outcome.answer));
   co_return outcome;
 }
 

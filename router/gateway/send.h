@@ -59,7 +59,7 @@ class ServerCall {
  public:
   /// Records that the request is sent. `decided` are the decision headers, which a router behind us
   /// reads. `needs_reply`: the reply must pass through us, because we inspect or change it.
-  /// `reads_reply`: it must come without an encoding.
+  /// `reads_reply`: send() returns it without an encoding if the router can read that.
   ServerCall(const RequestScope& scope, const ParsedRequest& request, const routing::Plan& plan,
              const ServerRequest& server, const http::Headers& decided, bool needs_reply,
              bool reads_reply);
@@ -79,6 +79,7 @@ class ServerCall {
   const http::Headers& client_;       // the client's, perhaps changed
   std::vector<std::string_view> prompt_;
   const std::string_view body_;
+  const bool reads_reply_;
   const std::string traceparent_;
   mutable upstream::Stage stage_ = upstream::Stage::kConnecting;  // set while send() runs
   const upstream::Call call_;

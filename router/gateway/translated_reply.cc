@@ -6,11 +6,34 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "router/dialects/chat_reply.h"
 #include "router/gateway/read_request.h"
 #include "router/gateway/relay.h"
+#include "router/upstream/decoded_reply.h"
 #include "router/upstream/whole.h"
 
 namespace signalbox::gateway {
+
+namespace {
+
+constexpr size_t kErrorBytesMax = size_t{1} << 20;
+
+/// The reason why a reply is of the wrong kind. Some servers answer a request for a stream with an
+/// error and the status 200.
+http::Task<Error> read_unwanted(upstream::UpstreamReply& answer, bool streams) {
+  if (!streams) {
+    co_return Error{Code::kUpstream,
+                    "the reply is a stream of events, which the client did not request"};
+  }
+  Result<std::string> body = co_await upstream::read_whole(answer, kErrorBytesMax);
+  auto parsed = json::Document::parse(body ? *std::move(body) : std::string());
+  auto error = parsed ? dialects::refuse_error(parsed->root()) : Result<void>{};
+  if (!error) co_return std::move(error).error();
+  co_return Error{Code::kUpstream,
+                  "the reply is not a stream of events, which the client requested"};
+}
+
+}  // namespace
 
 // `done` may be called by any thread, even after the wait has timed out.
 http::Task<> publish(dialects::ReplyTranslator& translator) {
@@ -27,13 +50,11 @@ http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> TranslatedReply::wr
     std::unique_ptr<upstream::UpstreamReply> answer, dialects::ReplyTranslator& translator,
     bool streams, const RequestScope* scope) {
   const http::Response& head = answer->head();
-  const auto encoding = head.headers.find("content-encoding");
-  if (encoding && !ascii::iequals(*encoding, "identity"))
-    co_return fail(Code::kUpstream, "the reply is compressed, and cannot be translated");
+  if (auto read = upstream::check_encoding(head.headers, "it cannot be translated"); !read)
+    co_return tl::unexpected<Error>(std::move(read).error());
   if (head.status == 200 && is_event_stream(head.headers) != streams) {
-    co_return fail(Code::kUpstream, "{}",
-                   streams ? "the reply is not a stream of events, which the client requested"
-                           : "the reply is a stream of events, which the client did not request");
+    Error unwanted = co_await read_unwanted(*answer, streams);
+    co_return tl::unexpected<Error>(std::move(unwanted));
   }
   std::unique_ptr<TranslatedReply> out(new TranslatedReply(std::move(answer), translator));
   if (!out->events_) {

@@ -8,7 +8,7 @@
 #include <stop_token>
 #include <utility>
 
-#include "router/gateway/read_request.h"
+#include "router/gateway/plan_request.h"
 
 namespace signalbox::gateway {
 namespace {
@@ -23,11 +23,15 @@ observe::Degraded degraded_by(Code code) {
 
 }  // namespace
 
-http::Task<Result<Understanding>> understand(const RequestScope& scope, size_t bytes,
+http::Task<Result<Understanding>> understand(RequestScope& scope, const ParsedRequest& request,
                                              routing::Evaluation& evaluation) {
+  const size_t bytes = request.chat.document.source().size();
   Understanding out;
   bool is_done = false;
-  std::function<void()> cheap = [&] { is_done = evaluation.run_cheap(); };
+  std::function<void()> cheap = [&] {
+    find_conversation(scope, request, evaluation);
+    is_done = evaluation.run_cheap();
+  };
   const Result<void> began = co_await run_by_size(scope, bytes, std::move(cheap));
   if (!began) co_return tl::unexpected<Error>(began.error());
   if (is_done) co_return out;

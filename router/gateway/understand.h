@@ -4,6 +4,7 @@
 #include <string>
 
 #include "router/gateway/gateway_context.h"
+#include "router/gateway/read_request.h"
 
 namespace signalbox::gateway {
 
@@ -17,7 +18,7 @@ struct Understanding {
 /// body. If the models have no room or no time, the request is decided without the missing signals,
 /// guards follow their on_error, and rules with fail_request fail the plan. Errors: kCancelled when
 /// the client has gone, kDeadline when the listener's timeout has passed.
-http::Task<Result<Understanding>> understand(const RequestScope& scope, size_t bytes,
+http::Task<Result<Understanding>> understand(RequestScope& scope, const ParsedRequest& request,
                                              routing::Evaluation& evaluation);
 
 }  // namespace signalbox::gateway

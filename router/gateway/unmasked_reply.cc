@@ -4,19 +4,15 @@
 
 #include <utility>
 
-#include "base/ascii.h"
 #include "router/gateway/relay.h"
+#include "router/upstream/decoded_reply.h"
 
 namespace signalbox::gateway {
 
 Result<std::unique_ptr<upstream::UpstreamReply>> UnmaskedReply::wrap(
     std::unique_ptr<upstream::UpstreamReply> answer, const std::vector<pii::Mask>& masks) {
-  const auto encoding = answer->head().headers.find("content-encoding");
-  if (encoding && !ascii::iequals(*encoding, "identity")) {
-    return fail(Code::kUpstream,
-                "the reply is compressed ({}), and personal data cannot be put back into it",
-                *encoding);
-  }
+  SIGNALBOX_TRY_VOID(
+      upstream::check_encoding(answer->head().headers, "personal data cannot be put back into it"));
   return std::unique_ptr<upstream::UpstreamReply>(new UnmaskedReply(std::move(answer), masks));
 }
 

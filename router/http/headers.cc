@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "base/ascii.h"
 
@@ -28,6 +29,19 @@ constexpr size_t kUsualFields = 16, kUsualBytes = 768;
 constexpr auto kIsControl = [](char c) {
   return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
 };
+
+/// Returns false if the text surely has no control characters. It looks at eight bytes at a time,
+/// because every value of every header is checked.
+bool may_have_control(std::string_view text) {
+  constexpr uint64_t kOnes = ~uint64_t{0} / 255, kHigh = kOnes * 128;
+  uint64_t found = 0;
+  for (; text.size() >= 8; text.remove_prefix(8)) {
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data(), 8);
+    found |= (bytes - kOnes * 0x20) | (bytes + kOnes);
+  }
+  return (found & kHigh) != 0 || std::ranges::any_of(text, kIsControl);
+}
 
 bool is_router_header(std::string_view name) {
   return ascii::iequals(name.substr(0, 6), "x-vsr-");
@@ -55,7 +69,8 @@ void Headers::add(std::string_view name, std::string_view value) {
   bytes_.append(name).append(": ");
   const size_t at = bytes_.size();
   bytes_.append(value);
-  std::replace_if(bytes_.data() + at, bytes_.data() + bytes_.size(), kIsControl, ' ');
+  if (may_have_control(value))
+    std::replace_if(bytes_.data() + at, bytes_.data() + bytes_.size(), kIsControl, ' ');
   bytes_.append("\r\n");
 }
 

@@ -10,8 +10,9 @@ namespace signalbox::http {
 
 bool matches(const Route& route, std::string_view path) {
   const bool prefix = route.path.size() > 1 && route.path.ends_with('/');
-  return path == route.path ||
-         (prefix && path.size() > route.path.size() && path.starts_with(route.path));
+  if (path == route.path) return route.ending.empty();
+  return prefix && path.starts_with(route.path) &&
+         path.substr(route.path.size()).ends_with(route.ending);
 }
 
 namespace {

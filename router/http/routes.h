@@ -14,6 +14,7 @@ struct Route {
   std::string method;  // GET answers HEAD too
   std::string path;    // whole, or a prefix that ends in '/'; "/" is whole
   Handler handler;
+  std::string ending = {};  // of what follows the prefix; "": any
 };
 
 bool matches(const Route& route, std::string_view path);

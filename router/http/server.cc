@@ -155,14 +155,13 @@ std::string_view advice(const ErrorCode& error) {
   return "";
 }
 
-}  // namespace
+/// Where a listener listens, and with which certificate.
+struct Place {
+  Endpoint endpoint;
+  std::shared_ptr<const Tls> tls;  // null: plain HTTP
+};
 
-Result<uint16_t> Server::listen(const config::Listener& listener, Handler handler) {
-  SIGNALBOX_CHECK(!impl_->started);
-  const auto where = [&](std::string_view why) {
-    return fail(Code::kIo, "listener \"{}\" {}:{}: {}", listener.name, listener.address,
-                listener.port, why);
-  };
+Result<Place> place_of(const config::Listener& listener) {
   std::shared_ptr<const Tls> tls;
   if (!listener.tls_cert_path.empty()) {
     auto made = Tls::for_server(listener.tls_cert_path, listener.tls_key_path);
@@ -177,7 +176,25 @@ Result<uint16_t> Server::listen(const config::Listener& listener, Handler handle
     return fail(Code::kInvalid, "listener \"{}\": address: expected an IP address, found \"{}\"",
                 listener.name, listener.address);
   }
-  const Endpoint endpoint(address, listener.port);
+  return Place{Endpoint(address, listener.port), std::move(tls)};
+}
+
+}  // namespace
+
+Result<void> Server::check(const config::Listener& listener) {
+  SIGNALBOX_TRY(const Place place, place_of(listener));
+  return {};
+}
+
+Result<uint16_t> Server::listen(const config::Listener& listener, Handler handler) {
+  SIGNALBOX_CHECK(!impl_->started);
+  const auto where = [&](std::string_view why) {
+    return fail(Code::kIo, "listener \"{}\" {}:{}: {}", listener.name, listener.address,
+                listener.port, why);
+  };
+  SIGNALBOX_TRY(Place place, place_of(listener));
+  const Endpoint& endpoint = place.endpoint;
+  ErrorCode error;
   Acceptor acceptor(impl_->loops.front()->io);
   acceptor.open(endpoint.protocol(), error);
   // This only lets a restart bind while old connections are in TIME_WAIT. A port with a listener
@@ -188,7 +205,7 @@ Result<uint16_t> Server::listen(const config::Listener& listener, Handler handle
   if (error) return where(fmt::format("{}{}", error.message(), advice(error)));
   const uint16_t port = acceptor.local_endpoint(error).port();
   impl_->listeners.push_back(std::make_unique<Listening>(
-      Listening{{listener, std::move(handler), std::move(tls)}, std::move(acceptor)}));
+      Listening{{listener, std::move(handler), std::move(place.tls)}, std::move(acceptor)}));
   return port;
 }
 

@@ -47,6 +47,8 @@ class Server {
   /// ("listener "http" 0.0.0.0:8801: Address already in use"). Not thread-safe; call it only before
   /// start().
   Result<uint16_t> listen(const config::Listener& listener, Handler handler);
+  /// Returns the error of kInvalid, or of kIo for a certificate, that listen() would return.
+  static Result<void> check(const config::Listener& listener);
   void start();
 
   /// Closes the listeners and the idle connections and waits at most `limit` for the requests in

@@ -19,6 +19,7 @@ using config::RateLimit;
 using Rule = RateLimit::Rule;
 
 constexpr size_t kUserBytesMax = 64;
+constexpr size_t kUsualNameBytes = 160;
 
 bool applies(const Rule& rule, const Requester& requester) {
   const RateLimit::Match& match = rule.match;
@@ -94,6 +95,7 @@ Buckets::Entry* Buckets::find(const Rule& rule, const std::string& user, TimePoi
   // The name contains the whole rule, because another configuration may have a different rule with
   // the same name.
   std::string name;
+  name.reserve(kUsualNameBytes);
   for (const std::string* each :
        {&rule.name, &rule.match.user, &rule.match.group, &rule.match.model})
     name.append(*each).push_back('\n');

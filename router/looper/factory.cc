@@ -23,6 +23,21 @@ std::string names_of(std::span<const Voice> voices, std::string_view between) {
   return out;
 }
 
+// The replies of the panel are not scored. So a panel that must leave out replies by their scores,
+// or must fail without scores, cannot answer as its file requires.
+Result<void> check_grounding(const config::Fusion::Grounding& grounding) {
+  if (!grounding.enabled) return {};
+  if (grounding.policy == "filter")
+    return fail(Code::kInvalid,
+                "fusion.grounding.policy: replies are not scored, so none can be left out: set "
+                "enabled to false, or policy to weight or annotate");
+  if (grounding.on_error == "fail")
+    return fail(Code::kInvalid,
+                "fusion.grounding.on_error: replies are not scored, so every request would fail: "
+                "set enabled to false, or on_error to skip");
+  return {};
+}
+
 }  // namespace
 
 std::string_view name_of(Purpose purpose) {
@@ -90,6 +105,8 @@ std::string describe(const config::Decision& decision, std::span<const Voice> vo
 Result<void> check(const config::Decision& decision) {
   if (decision.algorithm.type == "remom") return check_remom(decision);
   if (decision.algorithm.type == "workflows") return check_workflows(decision);
+  if (decision.algorithm.type == "fusion" && decision.algorithm.fusion)
+    return check_grounding(decision.algorithm.fusion->grounding);
   return {};
 }
 

@@ -20,6 +20,7 @@ constexpr std::string_view kFacts[] = {"needs_fact_check", "no_fact_check_needed
 constexpr std::string_view kOpinions[] = {"satisfied", "need_clarification", "wrong_answer",
                                           "want_different"};
 constexpr std::string_view kModalityClasses[] = {"AR", "DIFFUSION", "BOTH"};
+constexpr std::string_view kLevels[] = {"hard", "medium", "easy"};
 constexpr size_t kNamesMax = 4096;
 
 }  // namespace
@@ -29,6 +30,7 @@ std::span<const std::string_view> classes_of_task(std::string_view task) {
   if (task == "fact_check") return kFacts;
   if (task == "user_feedback") return kOpinions;
   if (task == "modality") return kModalityClasses;
+  if (task == "complexity") return kLevels;
   return {};
 }
 

@@ -52,6 +52,7 @@ Judge judge_of(const config::Config& config, const config::Routing& routing,
   out.used_by = fmt::format("classifier signal \"{}\"", signal.name);
   out.question.instructions = signal.instructions;
   out.is_classifier = signal.type == config::ClassifierSignal::Type::kHttp;
+  out.is_system_one = signal.type == config::ClassifierSignal::Type::kSystemOne;
   const auto add = [&](const std::string& label) {
     auto& labels = out.question.labels;
     if (std::ranges::find(labels, label) == labels.end()) labels.push_back(label);
@@ -62,6 +63,34 @@ Judge judge_of(const config::Config& config, const config::Routing& routing,
       config, [&](const auto& each) { return each.name == signal.model; }, out);
   set_reason(fmt::format("there is no model \"{}\" in global.model_catalog.external", signal.model),
              out);
+  return out;
+}
+
+Judge judge_of(const config::Config& config, const config::Routing& routing,
+               const config::QuestionSignal& signal) {
+  using Kind = config::QuestionSignal::Kind;
+  const config::QuestionSignal::Question& question = signal.question;
+  Judge out;
+  out.key = fmt::format("{}decision: {}", recipe_prefix(config, routing), signal.name);
+  out.used_by = fmt::format("decision signal \"{}\"", signal.name);
+  out.is_system_one = true;
+  out.limit_ms = signal.timeout_ms;
+  out.question.instructions = question.instructions;
+  if (question.kind == Kind::kYesNo) {
+    out.question.kind = RemoteQuestion::Kind::kYesNo;
+    out.question.labels = {"yes", "no"};
+  } else if (question.kind == Kind::kScore) {
+    out.question.kind = RemoteQuestion::Kind::kScore;
+    out.question.labels = question.levels;
+  }
+  for (const config::QuestionSignal::Option& option : question.choices) {
+    out.question.labels.push_back(option.key);
+    out.question.meanings.push_back(option.description);
+  }
+  find_server(
+      config, [&](const auto& each) { return each.name == signal.server; }, out);
+  set_reason(
+      fmt::format("there is no model \"{}\" in global.model_catalog.external", signal.server), out);
   return out;
 }
 
@@ -125,6 +154,9 @@ std::vector<Judge> judges_of(const config::Config& config, const config::Routing
   for (const config::ClassifierSignal& signal : routing.classifiers) {
     if (signal.type != config::ClassifierSignal::Type::kLocal)
       out.push_back(judge_of(config, routing, signal));
+  }
+  for (const config::QuestionSignal& signal : routing.questions) {
+    if (signal.unbuilt.empty()) out.push_back(judge_of(config, routing, signal));
   }
   if (auto judge = preference_judge(config, routing)) out.push_back(*std::move(judge));
   for (const config::Decision& decision : routing.decisions) {

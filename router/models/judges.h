@@ -18,6 +18,8 @@ struct Judge {
   RemoteQuestion question = {};
   std::string why = {};        // the reason why nobody answers; "" if there is a server
   bool is_classifier = false;  // the server returns scores (http_classify) and gets no question
+  bool is_system_one = false;  // it gets a typed question and returns probabilities
+  uint32_t limit_ms = 0;       // of a call; 0: that of the server
   std::string without = "no condition on it matches";  // what follows if nobody answers
 };
 
@@ -26,7 +28,10 @@ inline constexpr std::string_view kShadowAgrees = "agree", kShadowContradicts = 
 /// The key of the judge of shadows on a server.
 std::string shadow_judge_key(std::string_view server);
 
-/// Returns the judge of a signal of type `llm` or `http_classify`.
+/// Returns the judge of a question that is not unbuilt.
+Judge judge_of(const config::Config& config, const config::Routing& routing,
+               const config::QuestionSignal& signal);
+/// Returns the judge of a classifier signal whose model is on a server.
 Judge judge_of(const config::Config& config, const config::Routing& routing,
                const config::ClassifierSignal& signal);
 /// Returns the judge of the preferences; nullopt if there are none, or the embedder compares them.

@@ -178,7 +178,7 @@ bool compares_memories(const config::Config& config, const config::Routing& rout
 
 /// True if something about the routing compares texts by their embeddings.
 bool compares_texts(const config::Config& config, const config::Routing& routing) {
-  return needs_embedder(routing) || selects_tools(config, routing) ||
+  return needs_embedder(config, routing) || selects_tools(config, routing) ||
          compares_memories(config, routing) || config::is_served(config.vector_store);
 }
 
@@ -206,8 +206,9 @@ bool depends_on_embedder(const config::Config& config, const config::Routing& ro
   return any_condition(routing, [&](std::string_view type, std::string_view name) {
     if (type == "jailbreak") return contrastive(name);
     if (type == "preference") return config.modules.classifier.preference.use_contrastive;
-    return type == "embedding" || type == "intent" || type == "reask" || type == "complexity" ||
-           type == "kb" || type == "kb_metric";
+    if (type == "complexity") return !config.modules.complexity.server.calls_server();
+    return type == "embedding" || type == "intent" || type == "reask" || type == "kb" ||
+           type == "kb_metric";
   });
 }
 
@@ -231,6 +232,13 @@ std::string absence_of(const std::string& source, const ModelNeed& need) {
 std::string remedy_of(const std::string& directory) {
   const std::string command = weights::pull_command(directory);
   return command.empty() ? "" : fmt::format("; fetch it with `{}`", command);
+}
+
+/// The command that fetches our own model for the same task, if it is not among those that
+/// `signalbox models pull` fetches.
+std::string_view small_remedy_of(const ModelNeed& need) {
+  const bool is_among_pairs = need.task == "hallucination" || need.task == "nli";
+  return is_among_pairs ? "; `signalbox models pull pairs` fetches a small one that stands in" : "";
 }
 
 std::string refusal_of(const std::string& source, const ModelNeed& need) {
@@ -309,6 +317,7 @@ Result<std::shared_ptr<const engine::TextEmbedder>> open_remote(const config::Co
 }  // namespace
 
 std::string absence(const std::string& directory) {
+  if (directory.empty()) return "no model is configured for this type";
   return fmt::format("there is no model at {}{}", directory, remedy_of(directory));
 }
 
@@ -351,14 +360,16 @@ bool selects_tools(const config::Config& config, const config::Routing& routing)
          });
 }
 
-bool needs_embedder(const config::Routing& r) {
+bool needs_embedder(const config::Config& config, const config::Routing& r) {
+  const bool rates_by_examples =
+      !r.complexity.empty() && !config.modules.complexity.server.calls_server();
   return std::any_of(r.jailbreak.begin(), r.jailbreak.end(), is_contrastive) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), compares_cards) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), has_semantic_cache) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), compares_shadows) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), compares_documents) ||
-         !r.embeddings.empty() || !r.intents.empty() || !r.complexity.empty() ||
-         !r.reasks.empty() || !r.preferences.empty() || !r.kb.empty() || uses_type(r, "kb_metric");
+         !r.embeddings.empty() || !r.intents.empty() || rates_by_examples || !r.reasks.empty() ||
+         !r.preferences.empty() || !r.kb.empty() || uses_type(r, "kb_metric");
 }
 
 std::vector<ModelNeed> classifier_needs(const config::Config& config,
@@ -559,8 +570,9 @@ std::vector<std::string> missing_model_notices(const config::Config& config) {
     else if (need.is_required && missing.refuse)
       out.push_back(refusal_of(config.source, need));
     else
-      out.push_back(fmt::format("{} for {}{}", absence_of(config.source, need), need.what,
-                                remedy_of(need.directory)));
+      out.push_back(fmt::format("{} for {}{}{}", absence_of(config.source, need), need.what,
+                                remedy_of(need.directory),
+                                missing.stand_in ? small_remedy_of(need) : ""));
   }
   return out;
 }

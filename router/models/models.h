@@ -26,9 +26,13 @@ struct Models {
   bool refuses_useless = true;
   /// One line for each stand-in, for the operator.
   std::vector<std::string> notices = {};
+  /// False if no directory was opened, although the file names some. Then notices report only the
+  /// types for which the file names no model.
+  bool are_open = true;
   /// Opens a model that no signal needs, for other users. Empty: no such model can be opened.
   ModelCache::Open open = {};
 
+  bool lacks_embedder() const { return are_open && embedder == nullptr; }
   /// The directory of the model that answers for a configured one: a stand-in, or `directory`.
   const std::string& answering(const std::string& directory) const {
     const auto found = stand_ins.find(directory);
@@ -53,13 +57,14 @@ std::vector<std::string> find_condition_labels(const config::Routing& routing,
 std::string classifier_directory(const config::Config& config, std::string_view type);
 
 /// Returns whether a signal, an algorithm or a cache of the routing compares meanings.
-bool needs_embedder(const config::Routing& routing);
+bool needs_embedder(const config::Config& config, const config::Routing& routing);
 
 /// Returns whether a decision of the routing, or the global configuration, selects tools by
 /// similarity.
 bool selects_tools(const config::Config& config, const config::Routing& routing);
 
-/// Why there is no model at a directory, with the command that fetches it if one does.
+/// Why there is no model at a directory, with the command that fetches it if one does; or, for "",
+/// that the file names no directory.
 std::string absence(const std::string& directory);
 
 /// A model that a routing can use.

@@ -158,4 +158,13 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_classes(
   return open_at(server, std::move(protocol), module.deadline_ms);
 }
 
+Result<std::shared_ptr<const engine::TextModel>> open_remote_scorer(
+    const config::ExternalModel& server, const config::ClassifierModel& module) {
+  RemoteProtocol protocol = classify_protocol({});
+  protocol.labels = {"score"};
+  protocol.window_bytes = kClassWindowBytes;
+  read_by(protocol, [](std::string body) { return read_unbounded_score(std::move(body)); });
+  return open_at(server, std::move(protocol), module.deadline_ms);
+}
+
 }  // namespace signalbox::models

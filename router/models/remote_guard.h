@@ -48,4 +48,9 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_classes(
     const config::ExternalModel& server, const config::ClassifierModel& module,
     std::vector<std::string> classes);
 
+/// A model with one sequence head and one label, whose score is a number without bounds
+/// (http_classify, score.v1).
+Result<std::shared_ptr<const engine::TextModel>> open_remote_scorer(
+    const config::ExternalModel& server, const config::ClassifierModel& module);
+
 }  // namespace signalbox::models

@@ -376,6 +376,27 @@ Result<std::vector<float>> read_verdict(std::string body, std::span<const std::s
   return with_rest(std::move(scores));
 }
 
+Result<std::vector<float>> read_unbounded_score(std::string body) {
+  SIGNALBOX_TRY(const json::Document document, parse_reply(std::move(body)));
+  const json::Value list = inner_list(document.root());
+  size_t count = 0;
+  std::optional<json::Value> score;
+  const auto read = [&](const json::Value& each) {
+    score = each.find("score");
+    ++count;
+  };
+  if (list.is_array()) {
+    for (const json::Value& each : list.items()) read(each);
+  } else {
+    read(list);
+  }
+  const auto number =
+      count == 1 && score ? score->number() : Result<double>(fail(Code::kUpstream, ""));
+  if (!number || !std::isfinite(static_cast<float>(*number)))
+    return fail(Code::kUpstream, "the reply is not one score");
+  return std::vector<float>{static_cast<float>(*number)};
+}
+
 Result<std::vector<float>> read_hook_score(std::string body, size_t labels) {
   SIGNALBOX_TRY(const json::Document document, parse_reply(std::move(body)));
   std::vector<float> scores(labels, 0);

@@ -48,4 +48,7 @@ Result<std::vector<float>> read_verdict(std::string body, std::span<const std::s
 /// {"score": 0 to 1}, which counts for the first label.
 Result<std::vector<float>> read_hook_score(std::string body, size_t labels);
 
+/// {"score"}, or a list with one {"score"}, also inside another list: any number.
+Result<std::vector<float>> read_unbounded_score(std::string body);
+
 }  // namespace signalbox::models

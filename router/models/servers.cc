@@ -6,11 +6,21 @@
 #include "router/models/judges.h"
 #include "router/models/remote_detector.h"
 #include "router/models/remote_guard.h"
+#include "router/models/system_one.h"
 
 namespace signalbox::models {
 namespace {
 
 using Opened = Result<std::shared_ptr<const engine::TextModel>>;
+
+Opened open_judge(Judge& judge) {
+  if (judge.is_classifier)
+    return open_remote_labels(*judge.server, std::move(judge.question.labels));
+  if (judge.is_system_one)
+    return open_system_one(*judge.server, std::move(judge.question),
+                           std::chrono::milliseconds(judge.limit_ms));
+  return open_remote_classifier(*judge.server, std::move(judge.question));
+}
 
 Result<void> open_judges(const config::Config& config, Models& models) {
   for (const config::Routing* routing : config::routings_of(config)) {
@@ -21,11 +31,7 @@ Result<void> open_judges(const config::Config& config, Models& models) {
         continue;
       }
       if (models.classifiers.contains(judge.key)) continue;  // several decisions share it
-      auto opened = judge.is_classifier
-                        ? open_remote_labels(*judge.server, std::move(judge.question.labels))
-                        : open_remote_classifier(*judge.server, std::move(judge.question));
-      if (!opened) return tl::unexpected<Error>(std::move(opened).error());
-      models.classifiers[judge.key] = *std::move(opened);
+      SIGNALBOX_TRY(models.classifiers[judge.key], open_judge(judge));
     }
   }
   return {};
@@ -36,6 +42,7 @@ Opened open_task(const config::Config& config, std::string_view task,
   const config::ClassifierModel& module = *config::module_of(config.modules, task);
   if (task == "jailbreak") return open_remote_guard(server, module);
   if (task == "pii") return open_remote_spans(server, module);
+  if (module.contract == config::kScoreContract) return open_remote_scorer(server, module);
   return open_remote_classes(server, module, classes_of(config, task));
 }
 

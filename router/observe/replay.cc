@@ -84,7 +84,9 @@ void write_calls(json::Writer& out, const Account& a) {
 }
 
 std::string without_braces(std::string object) {
-  return object.substr(1, object.size() - 2);
+  object.pop_back();
+  object.erase(0, 1);
+  return object;
 }
 
 void free_text(std::string& text) {

@@ -7,7 +7,6 @@
 #include "base/json_writer.h"
 #include "router/access/owner.h"
 #include "router/dialects/responses.h"
-#include "router/http/error_reply.h"
 #include "router/http/json_reply.h"
 
 namespace signalbox::own_routes {
@@ -26,15 +25,6 @@ std::string_view id_of(const http::Request& request) {
   return request.path().substr(kPrefix.size());
 }
 
-// A POST to a response can only cancel it.
-http::Task<> refuse_post(http::Exchange exchange) {
-  http::Headers fields;
-  fields.add("Allow", "GET, HEAD, DELETE, OPTIONS");
-  const std::string message =
-      fmt::format("{}: POST is not a method of this path", exchange.request.path());
-  co_await http::send_refusal(exchange.reply, std::move(fields), 405, message, {});
-}
-
 enum class Action : uint8_t { kRead, kRemove, kCancel };
 
 class Stored {
@@ -44,10 +34,6 @@ class Stored {
       : store_(store), config_(config), storage_(storage), action_(action) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
-    if (action_ == Action::kCancel && !id_of(exchange.request).ends_with(kCancelEnd)) {
-      co_await refuse_post(exchange);
-      co_return;
-    }
     if (!store_.is_shared()) {
       co_await http::send_json(exchange, answer(exchange.request), kNotFound);
       co_return;
@@ -95,11 +81,12 @@ class Stored {
 
 std::vector<http::Route> response_routes(dialects::ResponseStore& store,
                                          const config::Config& config, http::ThreadPool& storage) {
-  const auto route = [&](const char* method, Action action) {
-    return http::Route{method, std::string(kPrefix), Stored(store, config, storage, action)};
+  const auto route = [&](const char* method, Action action, std::string_view ending = {}) {
+    return http::Route{method, std::string(kPrefix), Stored(store, config, storage, action),
+                       std::string(ending)};
   };
   return {route("GET", Action::kRead), route("DELETE", Action::kRemove),
-          route("POST", Action::kCancel)};
+          route("POST", Action::kCancel, kCancelEnd)};
 }
 
 dialects::ResponseStore::Limits limits_of(const config::ResponseApi& api) {

@@ -7,6 +7,7 @@
 #include "base/json_writer.h"
 #include "router/replies/reply_content.h"
 #include "router/replies/reply_marks.h"
+#include "router/replies/response_events.h"
 #include "router/splice/edit.h"
 
 namespace signalbox::replies {
@@ -33,6 +34,18 @@ splice::Edit in_front(const ReplyContent& content, std::string_view preface) {
     return {value.begin(), value.end(), json::quote(std::string(preface) + content.text)};
   return {value.begin() + 1, value.begin() + 1,
           fmt::format(R"({{"type":"text","text":{}}},)", json::quote(preface))};
+}
+
+// The annotations of a response count the characters of their text, so it gets a message in front.
+splice::Edit in_front(const NativeReply& reply, const json::Value& root, request::Api api,
+                      std::string_view preface) {
+  const json::Value& first = *reply.first;
+  if (api == request::Api::kResponses) {
+    const std::string id = fmt::format("{}{}", kOwnMessageId, text_member(root, "id"));
+    return {first.begin(), first.begin(), own_message(id, preface) + ","};
+  }
+  const json::Value text = *first.find("text");
+  return {text.begin(), text.end(), json::quote(std::string(preface) + std::string(text.text()))};
 }
 
 /// Applies the results of the checks to one reply.
@@ -123,16 +136,26 @@ class ReplyEditor {
 
 }  // namespace
 
-std::optional<WholeReply> WholeReply::read(std::string body) {
+std::optional<WholeReply> WholeReply::read(std::string body, std::optional<request::Api> api) {
   auto document = json::Document::parse(std::move(body));
   if (!document) return std::nullopt;
+  if (api) {
+    if (!read_native(document->root(), *api)) return std::nullopt;
+    return WholeReply(*std::move(document), api);
+  }
   const auto choices = document->root().find("choices");
   if (!choices || !choices->is_array()) return std::nullopt;
-  return WholeReply(*std::move(document));
+  return WholeReply(*std::move(document), api);
 }
 
 std::vector<ReplyWindow> WholeReply::windows() const {
   std::vector<ReplyWindow> out;
+  if (api_) {
+    ReplyWindow window;
+    window.text = read_native(document_.root(), *api_)->text;
+    if (!window.text.empty()) out.push_back(std::move(window));
+    return out;
+  }
   for (const json::Value choice : document_.root().find("choices")->items()) {
     ReplyContent content = content_of(choice, kMessage);
     if (content.text.empty()) continue;
@@ -151,6 +174,15 @@ GuardedBody WholeReply::judged(const ReplyRules& rules, const ReplyVerdict* verd
   ReplyEditor editor(rules, out);
   editor.add_unverified();
   const json::Value root = document_.root();
+  if (api_) {
+    verdict == nullptr ? editor.add_unchecked(true, true) : editor.add(*verdict, false);
+    const NativeReply reply = *read_native(root, *api_);
+    const std::string preface = editor.preface(0);
+    std::vector<splice::Edit> edits;
+    if (reply.first && !preface.empty()) edits.push_back(in_front(reply, root, *api_, preface));
+    out.body = splice::apply(document_.source(), std::move(edits));
+    return out;
+  }
   const json::Items choices = root.find("choices")->items();
   bool unread = false;
   for (const json::Value choice : choices) unread = unread || content_of(choice, kMessage).unread;

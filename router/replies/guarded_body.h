@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "router/replies/reply_guard.h"
+#include "router/request/native_request.h"
 
 namespace signalbox::replies {
 
@@ -19,11 +20,12 @@ struct GuardedBody {
   ReplyOutcome outcome;
 };
 
-/// A chat completion or a plain completion.
+/// A reply in the API of its server: a message or a response, or a chat or plain completion.
 class WholeReply {
  public:
-  /// Returns nullopt for any other body.
-  static std::optional<WholeReply> read(std::string body);
+  /// `api`: nullopt for a completion. Returns nullopt for any other body.
+  static std::optional<WholeReply> read(std::string body,
+                                        std::optional<request::Api> api = std::nullopt);
 
   /// The whole text of each choice.
   std::vector<ReplyWindow> windows() const;
@@ -31,8 +33,10 @@ class WholeReply {
   GuardedBody judged(const ReplyRules& rules, const ReplyVerdict* verdict) const;
 
  private:
-  explicit WholeReply(json::Document document) : document_(std::move(document)) {}
+  WholeReply(json::Document document, std::optional<request::Api> api)
+      : document_(std::move(document)), api_(api) {}
   json::Document document_;
+  std::optional<request::Api> api_;
 };
 
 /// Marks a body that cannot be parsed as unchecked.

@@ -7,40 +7,13 @@
 #include <utility>
 
 #include "base/ascii.h"
-#include "router/replies/reply_content.h"
-#include "router/replies/reply_pieces.h"
 
 namespace signalbox::replies {
 namespace {
 
-constexpr std::string_view kData = "data:";
-constexpr std::string_view kDone = "[DONE]";
-constexpr std::string_view kJsonSpace = " \t\r\n";
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // a stream may begin with one
-constexpr std::string_view kLastEvent = "data: [DONE]\n\n";
 // The number of events that a warning waits for the end of a word. Words rarely have more pieces;
 // then the word is cut.
 constexpr uint32_t kEventsPerWordMax = 3;
-
-// Returns the data of an event: its lines joined, without leading white space.
-std::string data_of(std::string_view event) {
-  std::string out;
-  if (event.starts_with(kByteOrderMark)) event.remove_prefix(kByteOrderMark.size());
-  bool any = false;
-  for (size_t at = 0; at < event.size();) {
-    const size_t end = std::min(event.find_first_of("\r\n", at), event.size());
-    std::string_view line = event.substr(at, end - at);
-    at = end + 1;
-    if (!line.starts_with(kData)) continue;
-    line.remove_prefix(kData.size());
-    if (line.starts_with(' ')) line.remove_prefix(1);
-    if (any) out += '\n';
-    out += line;
-    any = true;
-  }
-  out.erase(0, std::min(out.find_first_not_of(kJsonSpace), out.size()));
-  return out;
-}
 
 bool begins_in_word(std::string_view text) {
   return !text.empty() && ascii::is_word_byte(text.front());
@@ -51,6 +24,20 @@ std::string as_paragraph(std::string_view text) {
 }
 
 }  // namespace
+
+GuardedStream::GuardedStream(const ReplyRules& rules, std::optional<request::Api> api)
+    : GuardedStream(rules, api, api ? kNativeEventBytesMax : kEventBytesMax) {}
+
+GuardedStream::GuardedStream(const ReplyRules& rules, std::optional<request::Api> api,
+                             size_t event_bytes_max)
+    : rules_(rules), event_bytes_max_(event_bytes_max) {
+  if (api == request::Api::kMessages) form_.emplace<MessageEvents>();
+  if (api == request::Api::kResponses) form_.emplace<ResponseEvents>();
+}
+
+ReplyEvents& GuardedStream::form() {
+  return std::visit([](ReplyEvents& each) -> ReplyEvents& { return each; }, form_);
+}
 
 // Returns the number of bytes up to the end of the current event, or npos if it does not end here.
 size_t GuardedStream::event_end(std::string_view bytes) {
@@ -103,43 +90,20 @@ void GuardedStream::finish(std::string& out) {
   ended_ = outcome_.ended;
   if (ended_) return;
   // Some clients read the last event without its blank line.
-  const std::string rest = std::exchange(event_, {});
+  std::string rest = std::exchange(event_, {});
   read_event(rest, out);
   if (withholds_unread()) return warn_unchecked(out);
+  form().advance();
   for (auto& [index, choice] : choices_) queue_windows(choice, true);
   // The rest must come last, so it waits for the warnings.
-  held_ += rest;
+  if (!rest.empty()) held_.push_back(std::move(rest));
   release_end(out);
 }
 
-GuardedStream::EventContent GuardedStream::parse_event(std::string_view event) {
-  EventContent out;
-  std::string data = data_of(event);
-  if (data.starts_with(kDone)) {
-    out.is_chunk = out.ends = out.last = true;
-    return out;
-  }
-  if (data.empty()) return out;
-  const auto chunk = json::Document::parse(std::move(data));
-  const auto choices = chunk ? chunk->root().find("choices") : std::nullopt;
-  if (!choices || !choices->is_array()) {
-    const bool is_object = chunk && chunk->root().is_object();
-    out.unread = !is_object || (choices && !choices->is_null());
-    return out;
-  }
-  out.is_chunk = true;
-  head_ = ChunkHead::of(chunk->root());
-  for (const json::Value choice : choices->items()) {
-    ReplyContent content = content_of(choice, "delta");
-    out.choices.push_back({index_member(choice), std::move(content.text), ends_choice(choice)});
-    out.ends = out.ends || out.choices.back().ends;
-    out.unread = out.unread || content.unread;
-  }
-  return out;
-}
-
-GuardedStream::EventContent GuardedStream::read_event(std::string_view event, std::string& out) {
-  EventContent content = parse_event(event);
+EventContent GuardedStream::read_event(std::string_view event, std::string& out) {
+  std::string data = event_data(event);
+  if (data.empty()) return {};
+  EventContent content = form().read(std::move(data));
   if (content.unread) leave_unread();
   for (const EventContent::OfChoice& of : content.choices) push_text(of, out);
   return content;
@@ -155,10 +119,17 @@ void GuardedStream::pass_event(std::string_view event, std::string& out) {
   const bool has_text =
       std::any_of(content.choices.begin(), content.choices.end(),
                   [](const EventContent::OfChoice& of) { return !of.text.empty(); });
-  const bool waits = content.ends ? is_busy() || holds() : content.is_chunk && holds() && !has_text;
+  const bool overtakes = has_text && !form().is_ordered();
+  const bool waits =
+      content.ends ? is_busy() || holds() : content.is_content && holds() && !overtakes;
   if (content.ends && !waits) write_last_warnings(out);
   if (ended_) return;
-  (waits ? held_ : out) += event;
+  form().advance();
+  if (waits) {
+    held_.emplace_back(event);
+  } else {
+    out += content.ends ? form().completed(std::string(event)) : event;
+  }
   for (const EventContent::OfChoice& of : content.choices) {
     if (!of.ends) continue;
     if (waits) {
@@ -176,7 +147,8 @@ void GuardedStream::push_text(const EventContent::OfChoice& content, std::string
     choice->begun = true;
     if (rules_.unverified && rules_.on_unverified == ReplyAction::kWarn) {
       const ReplyMark mark{.warning = kUnverified, .choice = content.choice};
-      insert(text_event(head_, content.choice, warning_text(mark) + "\n\n", {mark}), out);
+      choice->warnings.push_back({warning_text(mark) + "\n\n", mark});
+      send_warnings(*choice, out);
     }
   }
   if (!choice->warnings.empty()) {
@@ -275,7 +247,7 @@ void GuardedStream::add_finding(const ReplyFinding& finding, std::string& out) {
         .warning = kResponseJailbreak, .choice = finding.choice, .score = finding.jailbreak};
     if (rules_.on_jailbreak == ReplyAction::kEnd) return end(mark, out);
     if (rules_.on_jailbreak == ReplyAction::kAnnotate && !again)
-      insert(mark_event(head_, finding.choice, {mark}), out);
+      insert(form().mark(finding.choice, {mark}), out);
   }
   if (finding.spans.empty()) return;
   outcome_.grounding = ReplyState::kFound;
@@ -286,26 +258,28 @@ void GuardedStream::add_finding(const ReplyFinding& finding, std::string& out) {
     case ReplyAction::kNone:
       return;
     case ReplyAction::kAnnotate:
-      return insert(mark_event(head_, finding.choice, {mark}), out);
+      return insert(form().mark(finding.choice, {mark}), out);
     case ReplyAction::kWarn:
       // Without details, a second warning would repeat the first.
       if (choice->warned && !rules_.details) return;
       choice->warned = true;
-      return warn(*choice,
-                  text_event(head_, finding.choice, as_paragraph(warning_text(mark)), {mark}), out);
+      return warn(*choice, mark, out);
     case ReplyAction::kEnd:
       return end(mark, out);
   }
 }
 
-void GuardedStream::warn(Choice& choice, std::string event, std::string& out) {
-  choice.warnings.push_back(std::move(event));
+void GuardedStream::warn(Choice& choice, const ReplyMark& mark, std::string& out) {
+  choice.warnings.push_back({as_paragraph(warning_text(mark)), mark});
   choice.events_left = kEventsPerWordMax;
   if (!choice.text.in_word()) send_warnings(choice, out);
 }
 
-void GuardedStream::send_warnings(Choice& choice, std::string& out) {
-  for (const std::string& event : std::exchange(choice.warnings, {})) insert(event, out);
+// Where the reply takes no text, warnings wait for a place that does, at the latest for its end.
+void GuardedStream::send_warnings(Choice& choice, std::string& out, bool at_end) {
+  if (!at_end && !form().takes_text()) return;
+  for (const Warning& warning : std::exchange(choice.warnings, {}))
+    insert(form().text(warning.mark.choice, warning.text, {warning.mark}), out);
 }
 
 // Writes events between two others.
@@ -335,16 +309,16 @@ void GuardedStream::warn_unchecked(std::string& out) {
     jailbreak_reported_ = true;
     const ReplyMark mark{.warning = kResponseJailbreak, .choice = choice, .unchecked = true};
     if (rules_.on_jailbreak == ReplyAction::kEnd && rules_.fails_closed) return end(mark, out);
-    if (rules_.on_jailbreak != ReplyAction::kNone) insert(mark_event(head_, choice, {mark}), out);
+    if (rules_.on_jailbreak != ReplyAction::kNone) insert(form().mark(choice, {mark}), out);
   }
   if (!rules_.grounding || !grounding_unchecked_ || grounding_reported_) return;
   grounding_reported_ = true;
   const ReplyMark mark{.warning = kHallucination, .choice = choice, .unchecked = true};
   if (rules_.on_hallucination == ReplyAction::kNone) return;
   if (rules_.on_hallucination == ReplyAction::kWarn) {
-    insert(text_event(head_, choice, as_paragraph(warning_text(mark)), {mark}), out);
+    insert(form().text(choice, as_paragraph(warning_text(mark)), {mark}), out);
   } else {
-    insert(mark_event(head_, choice, {mark}), out);
+    insert(form().mark(choice, {mark}), out);
   }
 }
 
@@ -356,9 +330,9 @@ void GuardedStream::end(const ReplyMark& why, std::string& out) {
     if (choice.over) continue;
     std::vector<ReplyMark> marks;
     if (index == why.choice) marks.push_back(last);
-    insert(end_event(head_, index, marks), out);
+    insert(form().end(index, marks), out);
   }
-  insert(kLastEvent, out);
+  insert(form().last(), out);
   held_.clear();
   dropped_ = dropped_ || !waiting_.empty();
   waiting_.clear();
@@ -368,7 +342,7 @@ void GuardedStream::end(const ReplyMark& why, std::string& out) {
 
 // Writes the warnings that must precede an end.
 void GuardedStream::write_last_warnings(std::string& out) {
-  for (auto& [index, choice] : choices_) send_warnings(choice, out);
+  for (auto& [index, choice] : choices_) send_warnings(choice, out, true);
   warn_unchecked(out);
 }
 
@@ -378,7 +352,8 @@ void GuardedStream::release_end(std::string& out) {
   if (!holds() && !finished_) return;
   write_last_warnings(out);
   if (outcome_.ended) return;
-  insert(std::exchange(held_, {}), out);
+  for (std::string& event : std::exchange(held_, {}))
+    insert(form().completed(std::move(event)), out);
   for (const int64_t index : std::exchange(held_ends_, {})) {
     if (Choice* choice = choice_of(index)) choice->over = true;
   }

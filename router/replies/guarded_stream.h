@@ -1,5 +1,6 @@
 #pragma once
-// Checks a stream of chat completion chunks, or of plain completions, while it passes.
+// Checks a streamed reply while it passes: chunks of chat or plain completions, or the events of
+// Anthropic's messages or of OpenAI's responses.
 //
 // Events are sent as soon as they are complete. Only the end waits for the checks: the events from
 // the one that ends a choice on. The caller runs the checks, one at a time, on any thread. Warnings
@@ -7,13 +8,17 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
-#include "base/json.h"
-#include "router/replies/reply_marks.h"
+#include "router/replies/message_events.h"
+#include "router/replies/reply_events.h"
 #include "router/replies/reply_windows.h"
+#include "router/replies/response_events.h"
+#include "router/request/native_request.h"
 
 namespace signalbox::replies {
 
@@ -23,14 +28,17 @@ class GuardedStream {
   /// The text of a longer event is unread. It passes, unless a reply that is not checked for
   /// attacks must not pass: then the reply ends before it. The same holds for the limits below.
   static constexpr size_t kEventBytesMax = size_t{1} << 20;
+  /// The same for the events of messages and responses, which may repeat a whole reply.
+  static constexpr size_t kNativeEventBytesMax = size_t{1} << 24;
   /// The limit of text that waits for a check; text beyond it is unchecked.
   static constexpr size_t kWaitingBytesMax = size_t{64} << 10;
   /// Further choices of a reply are unchecked.
   static constexpr size_t kChoicesMax = 128;
 
-  /// Tests set a smaller `event_bytes_max`.
-  explicit GuardedStream(const ReplyRules& rules, size_t event_bytes_max = kEventBytesMax)
-      : rules_(rules), event_bytes_max_(event_bytes_max) {}
+  /// `api`: that of the events; nullopt for chunks.
+  explicit GuardedStream(const ReplyRules& rules, std::optional<request::Api> api = std::nullopt);
+  /// For tests.
+  GuardedStream(const ReplyRules& rules, std::optional<request::Api> api, size_t event_bytes_max);
 
   /// Takes bytes from upstream and appends to `out` the bytes for the client, as do all methods
   /// with `out`.
@@ -60,32 +68,22 @@ class GuardedStream {
   ReplyOutcome outcome() const;
 
  private:
+  struct Warning {
+    std::string text;
+    ReplyMark mark;
+  };
   struct Choice {
     explicit Choice(int64_t index) : text(index) {}
     ReplyText text;
-    bool begun = false;                      // it has had text
-    bool over = false;                       // its end has been sent to the client
-    bool warned = false;                     // a warning is in its text
-    bool jailbreak_marked = false;           // a jailbreak mark has been sent
-    std::vector<std::string> warnings = {};  // events that wait for the end of a word
-    uint32_t events_left = 0;                // further events of the choice that they may wait for
+    bool begun = false;                  // it has had text
+    bool over = false;                   // its end has been sent to the client
+    bool warned = false;                 // a warning is in its text
+    bool jailbreak_marked = false;       // a jailbreak mark has been sent
+    std::vector<Warning> warnings = {};  // they wait for the end of a word
+    uint32_t events_left = 0;            // further events of the choice that they may wait for
   };
-  /// The content of one event.
-  struct EventContent {
-    struct OfChoice {
-      int64_t choice;
-      std::string text;
-      bool ends;
-    };
-    std::vector<OfChoice> choices;
-    bool ends = false;      // it ends a choice or the stream
-    bool last = false;      // it ends the stream
-    bool is_chunk = false;  // a chunk, or the end of the stream
-    bool unread = false;    // it has text that is not in `choices`
-  };
-
+  ReplyEvents& form();
   size_t event_end(std::string_view bytes);
-  EventContent parse_event(std::string_view event);
   EventContent read_event(std::string_view event, std::string& out);
   void pass_event(std::string_view event, std::string& out);
   void push_text(const EventContent::OfChoice& content, std::string& out);
@@ -94,8 +92,8 @@ class GuardedStream {
   Choice* choice_of(int64_t index);
   void queue_windows(Choice& choice, bool all);
   void add_finding(const ReplyFinding& finding, std::string& out);
-  void warn(Choice& choice, std::string event, std::string& out);
-  void send_warnings(Choice& choice, std::string& out);
+  void warn(Choice& choice, const ReplyMark& mark, std::string& out);
+  void send_warnings(Choice& choice, std::string& out, bool at_end = false);
   void insert(std::string_view events, std::string& out);
   int64_t open_choice() const;
   void warn_unchecked(std::string& out);
@@ -112,13 +110,13 @@ class GuardedStream {
   bool skipping_ = false;      // the event is too long and passes unread
   std::string after_long_event_;  // events to insert after it
 
-  ChunkHead head_{"{"};
+  std::variant<ChunkEvents, MessageEvents, ResponseEvents> form_;
   std::map<int64_t, Choice> choices_;
   std::vector<ReplyWindow> waiting_;
   size_t waiting_bytes_ = 0;
   bool dropped_ = false;  // the end of the reply left text that waited unchecked
   bool checking_ = false;
-  std::string held_;
+  std::vector<std::string> held_;   // events
   std::vector<int64_t> held_ends_;  // choices whose end is in held_
   bool grounding_unchecked_ = false, jailbreak_unchecked_ = false;
   bool unread_ = false;                                           // a limit has left text unread

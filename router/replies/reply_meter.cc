@@ -110,7 +110,10 @@ void ReplyMeter::feed(std::string_view bytes, TimePoint now) {
     if (tail_.size() > 2 * kTailBytes) tail_.erase(0, tail_.size() - kTailBytes);
   }
   if (!events_) return;
-  for (const char c : bytes) {
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    // Skips the rest of a line whose beginning is known.
+    if (line_bytes_ >= kDataPrefix.size()) at = std::min(bytes.find('\n', at), bytes.size() - 1);
+    const char c = bytes[at];
     if (c == '\n') {
       line_bytes_ = 0;
     } else if (line_bytes_ < kDataPrefix.size()) {

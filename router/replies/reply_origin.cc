@@ -49,10 +49,12 @@ class NameReader {
  private:
   /// Leaves `at_` at the closing quote. Returns false if the text is cut.
   bool read_text() {
-    const size_t begin = ++at_;
-    while (at_ < json_.size() && json_[at_] != '"') at_ += json_[at_] == '\\' ? 2 : 1;
-    if (at_ >= json_.size()) return false;
-    const std::string_view text = json_.substr(begin, at_ - begin);
+    const size_t begin = at_ + 1;
+    size_t end = begin;
+    while (end < json_.size() && json_[end] != '"') end += json_[end] == '\\' ? 2 : 1;
+    if (end >= json_.size()) return false;
+    const std::string_view text = json_.substr(begin, end - begin);
+    at_ = end;
     const size_t next = json_.find_first_not_of(kBlanks, at_ + 1);
     if (next != std::string_view::npos && json_[next] == ':')
       key_ = text;
@@ -63,9 +65,9 @@ class NameReader {
 
   void take(std::string_view value) {
     if (depth_ != 1 && !(depth_ == 2 && in_wrapped_)) return;
-    if (!is_name(value)) return;
-    if (key_ == "model" && out_.model.empty()) out_.model = value;
-    if (key_ == "id" && out_.id.empty()) out_.id = value;
+    if (key_ != "model" && key_ != "id") return;
+    std::string& member = key_ == "id" ? out_.id : out_.model;
+    if (member.empty() && is_name(value)) member = value;
   }
 
   const std::string_view json_;

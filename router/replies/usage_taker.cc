@@ -10,7 +10,8 @@ namespace signalbox::replies {
 namespace {
 
 constexpr std::string_view kUsageData = "data:";
-constexpr std::string_view kUsageName = "\"usage\"";
+/// The end of the name; a search that begins with a quote would stop at every name.
+constexpr std::string_view kUsageEnd = "usage\"";
 /// A longer event passes as it comes.
 constexpr size_t kUsageEventBytesMax = size_t{1} << 20;
 
@@ -39,7 +40,7 @@ bool is_usage(std::string_view event) {
 // A quote within a text is written with a backslash, so these bytes are never part of one.
 void UsageTaker::pass(std::string_view event, std::string& out) {
   const size_t usage =
-      event.starts_with(kUsageData) ? event.find(kUsageName) : std::string_view::npos;
+      event.starts_with(kUsageData) ? event.find(kUsageEnd) : std::string_view::npos;
   if (usage == std::string_view::npos) {
     out += event;
     return;

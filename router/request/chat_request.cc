@@ -14,6 +14,26 @@ namespace {
 
 using json::Value;
 
+/// The place of a value, for errors. A text for every message would cost more than reading it.
+struct Where {
+  std::optional<size_t> message = {};
+  std::optional<size_t> part = {};  // of the message's content
+
+  /// "messages[0].content[2].type"
+  std::string of(std::string_view member) const { return fmt::format("{}{}", prefix(), member); }
+  std::string text() const {
+    const std::string prefixed = prefix();
+    return prefixed.substr(0, prefixed.size() - 1);
+  }
+
+ private:
+  std::string prefix() const {
+    if (!message) return "";
+    if (!part) return fmt::format("messages[{}].", *message);
+    return fmt::format("messages[{}].content[{}].", *message, *part);
+  }
+};
+
 template <class... Args>
 tl::unexpected<Error> invalid(std::string_view path, fmt::format_string<Args...> format,
                               Args&&... args) {
@@ -27,12 +47,12 @@ tl::unexpected<Error> invalid_type(std::string_view path, std::string_view expec
 
 // Finds the members that routing reads in one pass; rejects a repeated one.
 template <size_t N>
-Result<void> find_once(const Value& object, std::string_view path,
+Result<void> find_once(const Value& object, const Where& where,
                        const std::pair<std::string_view, std::optional<Value>*> (&wanted)[N]) {
   for (const json::Member& member : object.members()) {
     for (const auto& [key, slot] : wanted) {
       if (member.key != key) continue;
-      if (*slot) return invalid(fmt::format("{}{}", path, key), "given more than once");
+      if (*slot) return invalid(where.of(key), "given more than once");
       *slot = member.value;
     }
   }
@@ -81,18 +101,18 @@ class ContentText {
   std::string joined_;
 };
 
-Result<void> append_part(const Value& part, const std::string& path, ContentText& out,
+Result<void> append_part(const Value& part, const Where& where, ContentText& out,
                          ChatMessage& message) {
-  if (!part.is_object()) return invalid_type(path, "an object", part);
+  if (!part.is_object()) return invalid_type(where.text(), "an object", part);
   std::optional<Value> type, text, refusal;
   SIGNALBOX_TRY_VOID(
-      find_once(part, path + ".", {{"type", &type}, {"text", &text}, {"refusal", &refusal}}));
-  if (!type || !type->is_string()) return invalid(path + ".type", "expected a string");
+      find_once(part, where, {{"type", &type}, {"text", &text}, {"refusal", &refusal}}));
+  if (!type || !type->is_string()) return invalid(where.of("type"), "expected a string");
   if (is_image(type->text())) ++message.images;
   message.has_audio = message.has_audio || is_audio(type->text());
   message.has_video = message.has_video || is_video(type->text());
   if (type->text() == "text" && (!text || !text->is_string()))
-    return invalid(path + ".text", "expected a string");
+    return invalid(where.of("text"), "expected a string");
   // A server may show the text of any part to the model, whatever its type, so guards must read it.
   for (const auto& each : {text, refusal}) {
     if (each && each->is_string()) out.add(each->text());
@@ -100,18 +120,20 @@ Result<void> append_part(const Value& part, const std::string& path, ContentText
   return {};
 }
 
-Result<void> read_content(const std::optional<Value>& content, const std::string& path,
-                          ChatMessage& message, TextPool& pool) {
+Result<void> read_content(const std::optional<Value>& content, Where where, ChatMessage& message,
+                          TextPool& pool) {
   if (!content || content->is_null()) return {};
   if (content->is_string()) {
     message.text = content->text();
     return {};
   }
-  if (!content->is_array()) return invalid_type(path, "a string, an array or null", *content);
+  if (!content->is_array())
+    return invalid_type(where.of("content"), "a string, an array or null", *content);
   ContentText text(content->raw().size());
-  size_t index = 0;
+  where.part = 0;
   for (const Value& part : content->items()) {
-    SIGNALBOX_TRY_VOID(append_part(part, fmt::format("{}[{}]", path, index++), text, message));
+    SIGNALBOX_TRY_VOID(append_part(part, where, text, message));
+    ++*where.part;
   }
   message.text = text.keep_in(pool);
   return {};
@@ -134,15 +156,15 @@ uint32_t count_items(const std::optional<Value>& list) {
   return count;
 }
 
-Result<ChatMessage> read_message(const Value& message, const std::string& path, TextPool& pool) {
-  if (!message.is_object()) return invalid_type(path, "an object", message);
+Result<ChatMessage> read_message(const Value& message, const Where& where, TextPool& pool) {
+  if (!message.is_object()) return invalid_type(where.text(), "an object", message);
   std::optional<Value> role, content, tool_calls;
   SIGNALBOX_TRY_VOID(find_once(
-      message, path + ".", {{"role", &role}, {"content", &content}, {"tool_calls", &tool_calls}}));
-  if (!role) return invalid(path + ".role", "missing");
-  if (!role->is_string()) return invalid_type(path + ".role", "a string", *role);
+      message, where, {{"role", &role}, {"content", &content}, {"tool_calls", &tool_calls}}));
+  if (!role) return invalid(where.of("role"), "missing");
+  if (!role->is_string()) return invalid_type(where.of("role"), "a string", *role);
   ChatMessage out{.role = role->text(), .text = {}};
-  SIGNALBOX_TRY_VOID(read_content(content, path + ".content", out, pool));
+  SIGNALBOX_TRY_VOID(read_content(content, where, out, pool));
   out.tool_calls = count_items(tool_calls);
   std::string aside;
   visit_message_text(message, [&](const TextPiece& piece) {
@@ -173,8 +195,7 @@ Result<void> read_messages(const Value& list, ChatRequest& request) {
   request.messages.reserve(count);
   for (const Value& item : list.items()) {
     SIGNALBOX_TRY(ChatMessage message,
-                  read_message(item, fmt::format("messages[{}]", request.messages.size()),
-                               request.texts_made));
+                  read_message(item, {.message = request.messages.size()}, request.texts_made));
     request.messages.push_back(message);
   }
   return {};
@@ -191,6 +212,43 @@ void add_texts(const ChatMessage& message, std::vector<std::string_view>& out) {
   for (const std::string_view text : {message.text, message.aside}) {
     if (!text.empty()) out.push_back(text);
   }
+}
+
+Result<void> read_members(ChatRequest& request) {
+  const Value root = request.document.root();
+  if (!root.is_object())
+    return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
+  SIGNALBOX_TRY_VOID(count_within(root.members(), kMembersMax, "the request", "members"));
+  std::optional<Value> model, messages, stream, tools, metadata;
+  SIGNALBOX_TRY_VOID(find_once(root, {},
+                               {{"model", &model},
+                                {"messages", &messages},
+                                {"stream", &stream},
+                                {"tools", &tools},
+                                {"metadata", &metadata}}));
+  if (!model) return invalid("model", "missing");
+  if (!model->is_string()) return invalid_type("model", "a string", *model);
+  request.model = model->text();
+  if (stream && !stream->is_null()) {
+    if (!stream->is_bool()) return invalid_type("stream", "a boolean", *stream);
+    request.stream = stream->boolean();
+  }
+  if (tools) {
+    request.tools = count_items(tools);
+    request.tools_bytes = static_cast<uint32_t>(tools->raw().size());
+  }
+  request.tool_choice = tool_choice_of(root.find("tool_choice"));
+  for (const json::Member& member : root.members()) {
+    const std::optional<Place> place = place_of(member.key);
+    if (!place) continue;
+    std::string& target = *place == Place::kAttachment ? request.attached
+                          : *place == Place::kSent     ? request.sent
+                                                       : request.definitions;
+    visit_text(member.value, *place, [&](const TextPiece& piece) { append_text(piece, target); });
+  }
+  if (!messages) return invalid("messages", "missing");
+  if (!messages->is_array()) return invalid_type("messages", "an array", *messages);
+  return read_messages(*messages, request);
 }
 
 }  // namespace
@@ -282,8 +340,8 @@ size_t ChatRequest::parsing_bytes(std::string_view body) {
   return copies * body.size() + std::min(braces, kMessagesMax) * sizeof(ChatMessage);
 }
 
-Result<ChatRequest> ChatRequest::parse(std::string body) {
-  SIGNALBOX_TRY(json::Document document, json::Document::parse(std::move(body)));
+Result<ChatRequest> ChatRequest::take(std::string& body) {
+  SIGNALBOX_TRY(json::Document document, json::Document::take(body));
   ChatRequest request{.document = std::move(document),
                       .model = {},
                       .messages = {},
@@ -293,41 +351,15 @@ Result<ChatRequest> ChatRequest::parse(std::string body) {
                       .sent = {},
                       .native = {},
                       .reasoning = {}};
-  const Value root = request.document.root();
-  if (!root.is_object())
-    return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
-  SIGNALBOX_TRY_VOID(count_within(root.members(), kMembersMax, "the request", "members"));
-  std::optional<Value> model, messages, stream, tools, metadata;
-  SIGNALBOX_TRY_VOID(find_once(root, "",
-                               {{"model", &model},
-                                {"messages", &messages},
-                                {"stream", &stream},
-                                {"tools", &tools},
-                                {"metadata", &metadata}}));
-  if (!model) return invalid("model", "missing");
-  if (!model->is_string()) return invalid_type("model", "a string", *model);
-  request.model = model->text();
-  if (stream && !stream->is_null()) {
-    if (!stream->is_bool()) return invalid_type("stream", "a boolean", *stream);
-    request.stream = stream->boolean();
+  if (auto done = read_members(request); !done) {
+    body = std::move(request.document).take_source();
+    return tl::unexpected(std::move(done).error());
   }
-  if (tools) {
-    request.tools = count_items(tools);
-    request.tools_bytes = static_cast<uint32_t>(tools->raw().size());
-  }
-  request.tool_choice = tool_choice_of(root.find("tool_choice"));
-  for (const json::Member& member : root.members()) {
-    const std::optional<Place> place = place_of(member.key);
-    if (!place) continue;
-    std::string& target = *place == Place::kAttachment ? request.attached
-                          : *place == Place::kSent     ? request.sent
-                                                       : request.definitions;
-    visit_text(member.value, *place, [&](const TextPiece& piece) { append_text(piece, target); });
-  }
-  if (!messages) return invalid("messages", "missing");
-  if (!messages->is_array()) return invalid_type("messages", "an array", *messages);
-  SIGNALBOX_TRY_VOID(read_messages(*messages, request));
   return request;
+}
+
+Result<ChatRequest> ChatRequest::parse(std::string body) {
+  return take(body);
 }
 
 }  // namespace signalbox::request

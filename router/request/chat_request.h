@@ -97,6 +97,8 @@ struct ChatRequest {
   /// the upstream might use the other occurrence; kTooLarge. Fields that routing does not need are
   /// not checked.
   static Result<ChatRequest> parse(std::string body);
+  /// The same, but takes the body only if it returns a request.
+  static Result<ChatRequest> take(std::string& body);
 };
 
 }  // namespace signalbox::request

@@ -148,7 +148,9 @@ class ServerRetriever final : public Retriever {
 
 Result<void> check_status(int status) {
   if (status / 100 == 2) return {};
-  return fail(Code::kUpstream, "it returned status {}", status);
+  const bool refuses_key = status == 401 || status == 403;
+  return fail(Code::kUpstream, "it returned status {}{}", status,
+              refuses_key ? " (check its api_key)" : "");
 }
 
 std::unique_ptr<const Retriever> make_server_retriever(std::unique_ptr<const Source> source,

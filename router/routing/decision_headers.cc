@@ -36,6 +36,7 @@ constexpr auto kMatchedHeaders = std::to_array<std::pair<std::string_view, std::
     {"input_modality", "x-vsr-matched-input-modality"},
     {"action", "x-vsr-matched-action"},
     {"agentic_facts", "x-vsr-matched-agentic-facts"},
+    {"decision", "x-vsr-matched-decision-model"},
     {"projection", "x-vsr-matched-projections"},
 });
 
@@ -44,9 +45,14 @@ constexpr std::string_view kSchemaVersion = "2";
 
 void append_encoded(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789ABCDEF";
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7F && c != '%'; };
+  if (std::ranges::all_of(text, is_plain)) {  // as most names are
+    out.append(text);
+    return;
+  }
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7F && byte != '%') {
+    if (is_plain(c)) {
       out.push_back(c);
     } else {
       out.push_back('%');

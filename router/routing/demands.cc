@@ -4,11 +4,12 @@
 
 #include <algorithm>
 
+#include "base/json_find.h"
+
 namespace signalbox::routing {
 namespace {
 
-uint64_t count_at(const json::Value& root, std::string_view key) {
-  const auto found = root.find(key);
+uint64_t count_of(const std::optional<json::Value>& found) {
   const auto value = found ? found->integer() : Result<int64_t>(0);
   return value && *value > 0 ? static_cast<uint64_t>(*value) : 0;
 }
@@ -22,11 +23,10 @@ selection::Demands demands_of(const request::ChatRequest& request) {
     out.prompt_bytes += message.text.size();
     out.images = out.images || message.images > 0;
   }
-  const json::Value root = request.document.root();
-  out.reply_tokens =
-      std::max(count_at(root, "max_tokens"), count_at(root, "max_completion_tokens"));
+  const auto [tokens, completion_tokens, effort] = json::find_each(
+      request.document.root(), "max_tokens", "max_completion_tokens", "reasoning_effort");
+  out.reply_tokens = std::max(count_of(tokens), count_of(completion_tokens));
   out.tools = request.tools > 0 && request.tool_choice != request::ToolChoice::kNone;
-  const auto effort = root.find("reasoning_effort");
   out.reasoning =
       effort && effort->is_string() && effort->text() != "none" && effort->text() != "minimal";
   return out;

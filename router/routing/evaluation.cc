@@ -42,7 +42,8 @@ struct Evaluation::State {
   std::vector<decision::Value> gates;
   decision::Scratch scratch;
   decision::Outcome outcome;
-  std::vector<bool> needed;  // (numbers), those that the outcome needs
+  decision::Outcome masking;  // the decision that masks a request which names its model
+  std::vector<bool> needed;   // (numbers), those that the outcome needs
   bool needed_is_known = false;
   ModelResults results;
   std::chrono::nanoseconds deciding{0};
@@ -86,12 +87,18 @@ struct Evaluation::State {
   bool is_bypassed() const {
     return bypass.bypassed && (!bypass.is_guarded || outcome.decision == decision::kNoDecision);
   }
-  bool evaluates() const { return !bypass.bypassed || bypass.is_guarded; }
+  bool chooses() const { return !bypass.bypassed || bypass.is_guarded; }
+  bool evaluates() const { return chooses() || bypass.is_masked; }
+  bool is_settled() const {
+    return (!chooses() || outcome.fixed) && (!bypass.is_masked || masking.fixed);
+  }
 
   void decide() {
     rules_began = std::chrono::steady_clock::now();
     program.leaf_values().evaluate(facts, values, gates, scores);
     outcome = program.engine().evaluate(values, scratch, among());
+    if (bypass.is_masked)
+      masking = program.engine().evaluate(values, scratch, decision::Among::kMasks);
     needed_is_known = false;
     rules_ended = std::chrono::steady_clock::now();
     deciding += rules_ended - rules_began;
@@ -204,14 +211,14 @@ struct Evaluation::State {
   }
 
   bool is_needed(size_t index) {
-    const bool decided = !evaluates() || outcome.fixed;
+    const bool decided = is_settled();
     if (decided && !program.planner().needs_signals(target())) return false;
     if (!needed_is_known) {
       needed.assign(values.size(), false);
       if (decided) {
         program.planner().mark_needed(target(), values, needed);
       } else {
-        program.engine().mark_needed(values, scratch, outcome, needed, among());
+        mark_needed_by_rules();
       }
       program.leaf_values().spread_needed(needed);
       needed_is_known = true;
@@ -221,6 +228,13 @@ struct Evaluation::State {
       if (needed[n] && facts[n].state == Fact::State::kPending) return true;
     }
     return false;
+  }
+
+  void mark_needed_by_rules() {
+    const decision::Engine& engine = program.engine();
+    if (chooses()) engine.mark_needed(values, scratch, outcome, needed, among());
+    if (bypass.is_masked)
+      engine.mark_needed(values, scratch, masking, needed, decision::Among::kMasks);
   }
 
   // One at a time: a failure may settle whether the next signal is needed.
@@ -248,12 +262,16 @@ struct Evaluation::State {
     std::vector<decision::Bounds> open_scores(scores.size());
     decision::Scratch open_scratch;
     program.leaf_values().evaluate(open, open_values, open_gates, open_scores);
-    return !program.engine().evaluate(open_values, open_scratch, among()).fixed;
+    const auto is_open = [&](decision::Among decisions) {
+      return !program.engine().evaluate(open_values, open_scratch, decisions).fixed;
+    };
+    return (chooses() && is_open(among())) ||
+           (bypass.is_masked && is_open(decision::Among::kMasks));
   }
 
   // The client gets 413 if the request is too long for a signal, otherwise 503, as for a guard that
   // had no time.
-  tl::unexpected<Error> unresolved() const {
+  tl::unexpected<Error> unresolved(const decision::Outcome& open) const {
     for (size_t i = 0; i < progress.size(); ++i) {
       const Result<void> done = error_of(i);
       if (!done && done.error().code == Code::kTooLarge)
@@ -263,7 +281,7 @@ struct Evaluation::State {
     return fail(Code::kDeadline,
                 "decision \"{}\" cannot be resolved, because a signal of its rules could not be "
                 "evaluated",
-                program.routing().decisions[static_cast<size_t>(outcome.unresolved)].name);
+                program.routing().decisions[static_cast<size_t>(open.unresolved)].name);
   }
 
   // A guard that had no time or no room to read the request has found nothing. Returns its error if
@@ -335,13 +353,16 @@ struct Evaluation::State {
     return out;
   }
 
-  const config::Decision* leading_decision() const {
-    if (outcome.decision == decision::kNoDecision) return nullptr;
-    return &program.routing().decisions[static_cast<size_t>(outcome.decision)];
+  const config::Decision* decision_of(const decision::Outcome& found) const {
+    if (found.decision == decision::kNoDecision) return nullptr;
+    return &program.routing().decisions[static_cast<size_t>(found.decision)];
   }
+  const config::Decision* leading_decision() const { return decision_of(outcome); }
 
   PlanTarget target() const {
-    return is_bypassed() ? bypass : PlanTarget{.decision = leading_decision()};
+    PlanTarget out = is_bypassed() ? bypass : PlanTarget{.decision = leading_decision()};
+    if (const config::Decision* masked_by = decision_of(masking)) out.mask = &*masked_by->pii_mask;
+    return out;
   }
 
   std::vector<MatchedCondition> matched_conditions() const {
@@ -416,16 +437,23 @@ struct Evaluation::State {
   }
 
   Result<Plan> plan(const RuntimeConditions& conditions) const {
-    if (evaluates() && outcome.unresolved != decision::kNoDecision) return unresolved();
+    if (chooses() && outcome.unresolved != decision::kNoDecision) return unresolved(outcome);
+    if (masking.unresolved != decision::kNoDecision) return unresolved(masking);
     if (auto unfinished = unfinished_guard()) return tl::unexpected<Error>(*std::move(unfinished));
+    return make_plan(conditions);
+  }
+
+  // Its only result is `plan`, so a plan, which is large, is not moved.
+  Result<Plan> make_plan(const RuntimeConditions& conditions) const {
     std::vector<Plan::Matched> signals;
     if (!is_bypassed()) signals = matched();
     Result<Plan> plan =
         program.planner().plan({target(), outcome.confidence, values, matched_conditions(), inputs,
                                 results_for_plan(), conditions, program.recipe(), signals});
-    if (!plan || is_bypassed()) return plan;
-    plan->recipe = program.recipe();
-    plan->matched = std::move(signals);
+    if (plan && !is_bypassed()) {
+      plan->recipe = program.recipe();
+      plan->matched = std::move(signals);
+    }
     return plan;
   }
 };
@@ -442,10 +470,14 @@ Evaluation::Evaluation(std::unique_ptr<State> state) : state_(std::move(state)) 
 Evaluation::Evaluation(Evaluation&&) noexcept = default;
 Evaluation::~Evaluation() = default;
 
+void Evaluation::set_previous_model(std::string_view model) {
+  state_->inputs.set_previous_model(model);
+}
+
 bool Evaluation::run_cheap() {
   if (state_->evaluates()) {
     state_->run_request_signals(false);
-    if (!state_->outcome.fixed) return false;
+    if (!state_->is_settled()) return false;
     state_->run_request_signals(false);  // the plan may need more
   }
   return !state_->plan_needs_models();
@@ -547,11 +579,15 @@ std::string Evaluation::explain_words() const {
   const std::string_view requested = state_->request.model;
   if (bypass.named != nullptr && bypass.named->name != requested)
     return "The client has chosen to skip the router; the default model answers.";
-  if (bypass.is_guarded)
+  if (bypass.is_guarded || bypass.is_masked) {
+    const config::Decision* masked_by = state_->decision_of(state_->masking);
     return fmt::format(
-        "The client names the model {}; only decisions that refuse or have an action are "
-        "evaluated.\n{}",
-        requested, routing::explain_words(state_->report()));
+        "The client names the model {}; only decisions that refuse, mask or have an action are "
+        "evaluated.\n{}{}",
+        requested,
+        masked_by == nullptr ? "" : fmt::format("{} masks its personal data.\n", masked_by->name),
+        routing::explain_words(state_->report()));
+  }
   if (bypass.bypassed)
     return fmt::format("The client names the model {}; nothing is decided.", requested);
   return routing::explain_words(state_->report());

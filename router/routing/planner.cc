@@ -21,6 +21,9 @@ Planner::Planner(const config::Config& config, const config::Routing& routing,
     if (&recipe.routing == &routing)
       needs_decision_ = recipe.name.starts_with(config::kDirectRecipe);
   }
+  has_roles_ = std::ranges::any_of(config::routings_of(config), [](const config::Routing* each) {
+    return !each->role_bindings.empty();
+  });
   for (const config::Model& model : config.providers.models) {
     config::ModelRef ref;
     ref.model = model.name;
@@ -42,8 +45,7 @@ Result<Planner> Planner::create(const config::Config& config, const config::Rout
   const auto& known = config.providers.models;
   const auto& decisions = routing.decisions;
   if (std::any_of(known.begin(), known.end(), selection::restricts) ||
-      std::any_of(decisions.begin(), decisions.end(),
-                  [](const auto& decision) { return masks_pii({.decision = &decision}); })) {
+      std::any_of(decisions.begin(), decisions.end(), config::masks)) {
     SIGNALBOX_TRY(signals::ModelChoice pii, signals::classifier_of(config, models, "pii"));
     out.pii_ = signals::PiiFinder(std::move(pii));
     out.pii_threshold_ = config.modules.classifier.pii.threshold;
@@ -54,11 +56,11 @@ Result<Planner> Planner::create(const config::Config& config, const config::Rout
     SIGNALBOX_TRY(signals::ModelChoice domain, signals::classifier_of(config, models, "domain"));
     out.doubt_.emplace(routing, config.modules.classifier.domain.threshold, std::move(domain));
   }
-  SIGNALBOX_TRY_VOID(out.add_selectors(models.embedder.get()));
-  SIGNALBOX_TRY_VOID(out.add_tool_selectors(models.embedder.get()));
+  SIGNALBOX_TRY_VOID(out.add_selectors(models));
+  SIGNALBOX_TRY_VOID(out.add_tool_selectors(models));
   SIGNALBOX_TRY_VOID(out.add_retrievers(models));
-  SIGNALBOX_TRY_VOID(out.add_memory_rules(models.embedder != nullptr));
-  out.add_notices(models.embedder != nullptr);
+  SIGNALBOX_TRY_VOID(out.add_memory_rules(models.lacks_embedder()));
+  if (models.are_open) out.add_notices(models.lacks_embedder());
   return out;
 }
 
@@ -68,7 +70,7 @@ Result<void> Planner::check_masked_types() const {
   if (!pii_.has_model()) return {};
   const std::vector<std::string>& known = pii_.types();
   for (const config::Decision& decision : routing_.decisions) {
-    if (!masks_pii({.decision = &decision})) continue;
+    if (!config::masks(decision)) continue;
     for (const std::string& type : decision.pii_mask->types) {
       if (std::find(known.begin(), known.end(), ascii::upper_case(type)) != known.end()) continue;
       return fail(Code::kInvalid,
@@ -80,7 +82,7 @@ Result<void> Planner::check_masked_types() const {
   return {};
 }
 
-Result<void> Planner::add_selectors(const engine::TextEmbedder* embedder) {
+Result<void> Planner::add_selectors(const models::Models& models) {
   for (const config::Decision& decision : routing_.decisions) {
     if (decision.fast_response) continue;
     if (config::calls_several(decision.algorithm, decision.model_refs.size())) {
@@ -91,23 +93,25 @@ Result<void> Planner::add_selectors(const engine::TextEmbedder* embedder) {
           std::move(checked).error());
     }
     if (decision.model_refs.size() < 2) continue;
-    SIGNALBOX_TRY(selection::Selection made,
-                  selection::make_selector(config_, routing_, decision,
-                                           candidates({.decision = &decision}), embedder));
+    SIGNALBOX_TRY(
+        selection::Selection made,
+        selection::make_selector(config_, routing_, decision, candidates({.decision = &decision}),
+                                 models.embedder.get()));
     selectors_.emplace(&decision, std::move(made.selector));
-    if (!made.notice.empty()) notices_.push_back(std::move(made.notice));
+    if (!made.notice.empty() && (models.are_open || !made.lacks_embedder))
+      notices_.push_back(std::move(made.notice));
   }
   return {};
 }
 
-Result<void> Planner::add_tool_selectors(const engine::TextEmbedder* embedder) {
+Result<void> Planner::add_tool_selectors(const models::Models& models) {
   if (!models::selects_tools(config_, routing_)) return {};
-  plugins::ToolShelf shelf(config_.source, embedder);
-  bool lacks_embedder = false;
+  plugins::ToolShelf shelf(config_.source, models.embedder.get());
+  bool needs_embedder = false;
   const auto add = [&](const config::Decision* decision) -> Result<void> {
     SIGNALBOX_TRY(auto made, plugins::ToolSelector::create(config_, decision, shelf));
     if (made == nullptr) return {};
-    lacks_embedder |= made->needs_embedder() && embedder == nullptr;
+    needs_embedder |= made->needs_embedder();
     tool_selectors_.emplace(decision, std::move(made));
     return {};
   };
@@ -118,7 +122,7 @@ Result<void> Planner::add_tool_selectors(const engine::TextEmbedder* embedder) {
         fmt::format("{}: there is no tools database at {}; no tools are offered from it",
                     config_.source, path));
   }
-  if (lacks_embedder) {
+  if (needs_embedder && models.lacks_embedder()) {
     notices_.push_back(fmt::format(
         "{}: choosing tools by similarity needs an embedding model, and there is none; tools "
         "are not chosen, and response headers report it",
@@ -127,7 +131,8 @@ Result<void> Planner::add_tool_selectors(const engine::TextEmbedder* embedder) {
   return {};
 }
 
-void Planner::add_notices(bool has_embedder) {
+// Called only if the models were opened.
+void Planner::add_notices(bool lacks_embedder) {
   for (const config::Model& model : config_.providers.models) {
     if (!selection::restricts(model) || pii_.has_model()) continue;
     notices_.push_back(
@@ -136,7 +141,7 @@ void Planner::add_notices(bool has_embedder) {
                     config_.source, model.name));
   }
   for (const config::Decision& decision : routing_.decisions) {
-    if (!masks_pii({.decision = &decision}) || pii_.has_model()) continue;
+    if (!config::masks(decision) || pii_.has_model()) continue;
     const config::PiiMaskPlugin& plugin = *decision.pii_mask;
     if (plugins::needs_no_model(plugin)) continue;
     const bool by_rules = plugin.on_error == config::PiiMaskPlugin::OnError::kRules;
@@ -147,7 +152,7 @@ void Planner::add_notices(bool has_embedder) {
                  : "its requests are refused"));
   }
   for (const config::Decision& decision : routing_.decisions) {
-    if (!config::keeps_answers(config_.response_cache, decision) || has_embedder ||
+    if (!config::keeps_answers(config_.response_cache, decision) || !lacks_embedder ||
         decision.response_cache->mode == config::ResponseCachePlugin::Mode::kExact)
       continue;
     notices_.push_back(
@@ -199,10 +204,12 @@ bool Planner::looks_for_pii(const PlanTarget& target) const {
   });
 }
 
-bool Planner::masks_pii(const PlanTarget& target) {
+// An action may send a request that named its model, and was to be masked, to another one.
+const config::PiiMaskPlugin* Planner::mask_of(const PlanTarget& target) {
   const config::Decision* decision = target.decision;
-  return decision != nullptr && !decision->fast_response && decision->pii_mask &&
-         decision->pii_mask->enabled;
+  if (decision == nullptr) return target.mask;
+  if (config::masks(*decision)) return &*decision->pii_mask;
+  return decision->fast_response ? nullptr : target.mask;
 }
 
 bool Planner::checks_grounding(const PlanTarget& target) {
@@ -242,8 +249,8 @@ void Planner::mark_needed(const PlanTarget& target, std::span<const decision::Va
 
 bool Planner::needs_models(const PlanTarget& target, const request::ChatRequest& request) const {
   const plugins::ToolSelector* tools = tool_selector_of(target, request);
-  return looks_for_pii(target) || masks_pii(target) || embeds(target) || compresses(target) ||
-         retrieves(target) || memory_rules_of(target) != nullptr ||
+  return looks_for_pii(target) || mask_of(target) != nullptr || embeds(target) ||
+         compresses(target) || retrieves(target) || memory_rules_of(target) != nullptr ||
          (tools != nullptr && tools->compares());
 }
 
@@ -252,8 +259,8 @@ Result<void> Planner::prepare(const PlanTarget& target, signals::Inputs& inputs,
   results.decision = target.decision;
   Result<void> done;
   if (looks_for_pii(target)) done = look_for_pii(inputs, results);
-  if (masks_pii(target)) {
-    auto masked = mask(*target.decision->pii_mask, inputs, results);
+  if (const config::PiiMaskPlugin* plugin = mask_of(target)) {
+    auto masked = mask(*plugin, inputs, results);
     if (done) done = std::move(masked);
   }
   if (compresses(target)) compress(target, inputs, results);

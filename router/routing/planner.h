@@ -35,7 +35,9 @@ struct PlanTarget {
   const config::Model* named = nullptr;
   // True if the rules are bypassed; if `named` is null too, the client's model is unknown.
   bool bypassed = false;
-  bool is_guarded = false;  // bypassed, except by the guards
+  bool is_guarded = false;                      // bypassed, except by the guards
+  bool is_masked = false;                       // bypassed, except by decisions that mask
+  const config::PiiMaskPlugin* mask = nullptr;  // of the decision that masks a bypassed request
 };
 
 /// Results of the models that the plan needs. Planner::prepare() fills them in.
@@ -125,18 +127,19 @@ class Planner {
 
   using Candidates = std::vector<selection::Candidate>;
   Result<void> check_masked_types() const;
-  Result<void> add_selectors(const engine::TextEmbedder* embedder);
-  Result<void> add_tool_selectors(const engine::TextEmbedder* embedder);
+  Result<void> add_selectors(const models::Models& models);
+  Result<void> add_tool_selectors(const models::Models& models);
   Result<void> add_retrievers(const models::Models& models);
   Result<std::unique_ptr<const retrieval::Retriever>> reranked(
       std::unique_ptr<const retrieval::Retriever> search, const config::Decision& decision,
       const std::string& where, const models::Models& models);
-  void add_notices(bool has_embedder);
+  void add_notices(bool lacks_embedder);
   selection::Candidate candidate(const config::ModelRef& ref) const;
   Candidates candidates(const PlanTarget& target) const;
   const selection::Selector* selector_of(const PlanTarget& target) const;
   bool looks_for_pii(const PlanTarget& target) const;
-  static bool masks_pii(const PlanTarget& target);
+  /// Null if the request is not masked.
+  static const config::PiiMaskPlugin* mask_of(const PlanTarget& target);
   static bool checks_grounding(const PlanTarget& target);
   static bool strips_tools(const PlanTarget& target);
   static bool compresses(const PlanTarget& target);
@@ -152,7 +155,7 @@ class Planner {
   void find_documents(const PlanTarget& target, signals::Inputs& inputs,
                       ModelResults& results) const;
   static Result<void> check_documents(const PlanInputs& inputs, Plan& plan);
-  Result<void> add_memory_rules(bool has_embedder);
+  Result<void> add_memory_rules(bool lacks_embedder);
   const plugins::MemoryRules* memory_rules_of(const PlanTarget& target) const;
   bool declines_memories(const signals::Inputs& inputs) const;
   void find_memories(const PlanTarget& target, signals::Inputs& inputs,
@@ -206,6 +209,7 @@ class Planner {
   const config::Config& config_;
   const config::Routing& routing_;
   bool needs_decision_ = false;  // a request that no decision matches is refused
+  bool has_roles_ = false;       // a routing of the file has role_bindings
   plugins::Difficulty difficulty_;
   uint32_t facts_ = decision::kNoSignal;      // the signal for requests that need facts checked
   std::vector<config::ModelRef> plain_refs_;  // one for each model, for requests without a decision

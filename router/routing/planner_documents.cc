@@ -37,7 +37,6 @@ Result<void> check_file_search(const PlanInputs& inputs, const Plan& plan) {
 }  // namespace
 
 Result<void> Planner::add_retrievers(const models::Models& models) {
-  const bool has_embedder = models.embedder != nullptr;
   for (const config::Decision& decision : routing_.decisions) {
     if (!retrieves({.decision = &decision})) continue;
     const std::string where =
@@ -50,7 +49,7 @@ Result<void> Planner::add_retrievers(const models::Models& models) {
       notices_.push_back(fmt::format("{}: {}; every search fails", where, opened.error().message));
       continue;
     }
-    if ((*opened)->needs_vector() && !has_embedder)
+    if ((*opened)->needs_vector() && models.lacks_embedder())
       notices_.push_back(fmt::format(
           "{}: its server compares embeddings, and there is no embedding model; every search fails",
           where));
@@ -69,7 +68,7 @@ Result<std::unique_ptr<const retrieval::Retriever>> Planner::reranked(
   const std::string& directory = config::reranker_of(config_, routing_);
   const auto model = models.classifiers.find(directory);
   const bool is_there = model != models.classifiers.end();
-  if (!is_there && !directory.empty())
+  if (models.are_open && !is_there && !directory.empty())
     notices_.push_back(fmt::format("{}: rerank: {}; {}", where, models::absence(directory),
                                    decision.rag->on_failure == "block"
                                        ? "every search fails"
@@ -102,7 +101,7 @@ void Planner::find_documents(const PlanTarget& target, signals::Inputs& inputs,
   out.outcome = plugins::RagOutcome::kFailed;
   const retrieval::Retriever* const retriever = retrievers_.find(target.decision);
   // If masking failed, the plan refuses the request.
-  if (retriever == nullptr || (masks_pii(target) && !results.masked)) return;
+  if (retriever == nullptr || (mask_of(target) != nullptr && !results.masked)) return;
   const std::optional<std::string_view> found_text = searched_text(inputs, results);
   if (!found_text) return;
   const std::string_view text = *found_text;

@@ -32,7 +32,7 @@ void remove_known(const request::ChatRequest& request, const std::vector<pii::Ma
 
 }  // namespace
 
-Result<void> Planner::add_memory_rules(bool has_embedder) {
+Result<void> Planner::add_memory_rules(bool lacks_embedder) {
   for (const config::Decision& decision : routing_.decisions) {
     const config::MemoryPlugin* const plugin = config::memory_of(config_.memory, decision);
     if (plugin == nullptr || decision.fast_response || !decision.missing_plugins.empty()) continue;
@@ -40,7 +40,7 @@ Result<void> Planner::add_memory_rules(bool has_embedder) {
         fmt::format("{}:{}: decision \"{}\": memory", config_.source, decision.line, decision.name);
     auto rules = plugins::MemoryRules::create(config_.memory, *plugin);
     if (!rules) return fail_in(where, std::move(rules).error());
-    if (!has_embedder) {
+    if (lacks_embedder) {
       notices_.push_back(fmt::format(
           "{}: there is no embedding model; every search fails, and nothing is stored", where));
     }
@@ -91,7 +91,7 @@ void Planner::find_memories(const PlanTarget& target, signals::Inputs& inputs,
   }
   out.outcome = MemoryOutcome::kFailed;
   // If masking failed, the plan refuses the request.
-  if (!inputs.embeds() || (masks_pii(target) && !results.masked)) return;
+  if (!inputs.embeds() || (mask_of(target) != nullptr && !results.masked)) return;
   const std::optional<std::string_view> text = searched_text(inputs, results);
   if (!text) return;
   out.outcome = MemoryOutcome::kNothing;
@@ -100,7 +100,7 @@ void Planner::find_memories(const PlanTarget& target, signals::Inputs& inputs,
   const auto now = memories::TimePoint::clock::now();
   auto turn = std::make_shared<plugins::OpenTurn>();
   turn->moment = results.moment;
-  if (masks_pii(target)) turn->mask = &*target.decision->pii_mask;
+  turn->mask = mask_of(target);
   if (embedding) {
     turn->vector = {models::space_of(config_.embedding_model, embedding->size()),
                     {embedding->begin(), embedding->end()}};

@@ -67,14 +67,6 @@ Plan::Guarded guards_of(const std::vector<MatchedCondition>& matched) {
   return out;
 }
 
-/// True if the request goes to the servers in its client's own API. Checks and stored answers know
-/// only chat completions.
-bool stays_native(request::Api api, const Plan& plan) {
-  return plugins::speaks(*plan.model, api) && plan.grounding == nullptr &&
-         plan.jailbreak == nullptr && plan.response_cache == nullptr &&
-         plan.memories.turn == nullptr;
-}
-
 /// Adds what context_compression leaves out.
 void add_edits(const std::optional<plugins::CompressedContext>& context,
                std::vector<splice::Edit>& edits) {
@@ -314,6 +306,7 @@ std::string Planner::edit_body(const PlanInputs& inputs, const config::Difficult
 }
 
 std::optional<Plan> Planner::refuse_stranger(const signals::Inputs& inputs) const {
+  if (!has_roles_) return std::nullopt;
   const config::Authz::Identity& identity = config_.authz.identity;
   if (!config::refuses_stranger(config_, inputs.header(identity.user_id_header).value_or(""),
                                 inputs.header(identity.user_groups_header).value_or("")))
@@ -384,7 +377,7 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   }
   SIGNALBOX_TRY_VOID(begin(inputs, plan));
   if (plan.path != Plan::Path::kUpstream) return plan;
-  if (masks_pii(inputs.target) && !inputs.results.masked) {
+  if (mask_of(inputs.target) != nullptr && !inputs.results.masked) {
     plan.path = Plan::Path::kBlocked;
     plan.guarded.pii = true;
     plan.message =
@@ -437,7 +430,8 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   add_memories(inputs, plan);
   const bool strips = strips_tools(inputs.target);
   const bool is_loop = plan.loop != nullptr || !one.empty();
-  plan.native = request.native && !is_loop && !strips && stays_native(request.native->api, plan);
+  plan.native =
+      request.native && !is_loop && !strips && plugins::speaks(*plan.model, request.native->api);
   SIGNALBOX_TRY_VOID(check_context(inputs, plan));
   SIGNALBOX_TRY_VOID(check_documents(inputs, plan));
   plan.takes_usage = !is_loop && takes_usage(config_, request, plan);

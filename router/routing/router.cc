@@ -118,6 +118,10 @@ const config::Config& Router::config() const {
   return impl_->config;
 }
 
+bool Router::masks_named_models() const {
+  return impl_->config.router.masks_named_models && impl_->main->engine().has_masks();
+}
+
 const models::Models& Router::models() const {
   return impl_->models;
 }
@@ -163,8 +167,10 @@ Evaluation Router::evaluate(const request::ChatRequest& request,
     bypass.named =
         providers.find(names_a_model ? request.model : std::string_view(providers.default_model));
   }
-  bypass.is_guarded = names_a_model && bypass.named != nullptr && !impl_->is_skipped(headers) &&
-                      impl_->config.router.guards_named_models && routing->engine().has_guards();
+  if (names_a_model && bypass.named != nullptr && !impl_->is_skipped(headers)) {
+    bypass.is_guarded = impl_->config.router.guards_named_models && routing->engine().has_guards();
+    bypass.is_masked = masks_named_models();
+  }
   return impl_->evaluate(*routing, request, std::move(headers), bypass);
 }
 

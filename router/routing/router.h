@@ -89,6 +89,9 @@ class Evaluation {
     TimePoint rules_began, rules_ended;  // of the last evaluation of the rules
   };
   Timings timings() const;
+  /// Sets the model that answered last in the conversation. The name must outlive this object. Call
+  /// before anything is computed.
+  void set_previous_model(std::string_view model);
   /// The name of the routing that decides; "" if the client named a model.
   std::string_view recipe() const;
   /// The routing that the client's model name selects; "" if it is the name of a model, whatever is
@@ -133,6 +136,8 @@ class Router {
                                      signals::HeaderLookup headers = {}) const;
   const config::Config& config() const;
   const models::Models& models() const;
+  /// True if requests that name a model may be masked.
+  bool masks_named_models() const;
   /// The signals and projections of all routings by type, each name once.
   std::vector<Plan::Matched> signals() const;
   /// Notices for the operator about the signals, one line each.

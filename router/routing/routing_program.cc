@@ -149,7 +149,7 @@ Result<void> RoutingProgram::compile(const config::Config& config, const models:
   engine_.emplace(routing_, number_of, [this](uint32_t number) { return stage_of(number); });
   SIGNALBOX_TRY(Planner planner, Planner::create(config, routing_, models, stores, number_of));
   planner_.emplace(std::move(planner));
-  for (const Group& group : groups_) add_notices(config, *group.signals);
+  for (const Group& group : groups_) add_notices(config, models, *group.signals);
   notices_.insert(notices_.end(), planner_->notices().begin(), planner_->notices().end());
   return {};
 }
@@ -171,17 +171,22 @@ uint32_t RoutingProgram::find(std::string_view type, std::string_view name) cons
   return decision::kNoSignal;
 }
 
-void RoutingProgram::add_notices(const config::Config& config, const signals::SignalType& type) {
+void RoutingProgram::add_notices(const config::Config& config, const models::Models& models,
+                                 const signals::SignalType& type) {
+  const std::string not_configured = models::absence("");
+  const auto holds = [&](std::string_view why) { return models.are_open || why == not_configured; };
   const bool is_main = &routing_ == &config.routing;
   const std::string where =
       is_main ? config.source : fmt::format("{}: recipe {}", config.source, recipe_);
   for (const auto& [why, names] : by_reason(type, &signals::SignalType::unavailable)) {
+    if (!holds(why)) continue;
     notices_.push_back(
         fmt::format("{}: {} signals are unavailable ({}): {}; {}, and projections count them as "
                     "not matching",
                     where, type.type(), names, why, consequence(routing_, type.type())));
   }
   for (const auto& [why, names] : by_reason(type, &signals::SignalType::lacks)) {
+    if (!holds(why)) continue;
     notices_.push_back(
         fmt::format("{}: {} signals work only in part ({}): {}", where, type.type(), names, why));
   }

@@ -64,7 +64,8 @@ class RoutingProgram {
                                    const config::Modules& modules) const;
   uint32_t stage_of(uint32_t number) const;
   const signals::SignalType& signals_of(uint32_t number) const;
-  void add_notices(const config::Config& config, const signals::SignalType& type);
+  void add_notices(const config::Config& config, const models::Models& models,
+                   const signals::SignalType& type);
 
   std::string recipe_;
   const config::Routing& routing_;

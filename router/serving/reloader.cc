@@ -6,10 +6,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <system_error>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/counted.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -47,6 +49,52 @@ void for_each_line(std::string_view text, const Each& each) {
     each(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
+}
+
+void log_lines(std::string_view why) {
+  for_each_line(why, [](std::string_view line) { log::error("config", "{}", line); });
+}
+
+bool is_key_character(char c) {
+  return ascii::is_alnum(c) || c == '_' || c == '-';
+}
+
+// True for the path of a key, such as "global.access.keys_file", of names that `text` contains.
+bool is_key_path(std::string_view path, std::string_view text) {
+  if (path.find('.') == std::string_view::npos) return false;
+  while (!path.empty()) {
+    const auto end = std::ranges::find_if_not(path, is_key_character);
+    const std::string_view name(path.begin(), end);
+    if (text.find(name) == std::string_view::npos) return false;
+    path.remove_prefix(name.size());
+    if (!path.empty() && std::string_view(".[]").find(path.front()) == std::string_view::npos)
+      return false;
+    if (!path.empty()) path.remove_prefix(1);
+  }
+  return true;
+}
+
+// Returns the summary of errors that loading files and models has made. Such an error may quote a
+// file, so only its place is kept: the configuration's name, the line, and the path of a key whose
+// names the writer of `text` knew.
+std::string summary_of(std::string_view why, std::string_view name, std::string_view text) {
+  std::string out;
+  for_each_line(why, [&](std::string_view line) {
+    std::string place(name);
+    if (line.starts_with(name)) {
+      line.remove_prefix(name.size());
+      const size_t end = line.find_first_not_of(":0123456789");
+      if (end != std::string_view::npos && line.substr(0, end).ends_with(':') && line[end] == ' ') {
+        place += line.substr(0, end - 1);
+        line.remove_prefix(end + 1);
+      }
+    }
+    const std::string_view key = line.substr(0, line.find(": "));
+    if (key.size() < line.size() && is_key_path(key, text)) place.append(": ").append(key);
+    const std::string each = place + ": cannot be used; the router's log has the reason";
+    if (out.find(each) == std::string::npos) out.append(out.empty() ? "" : "\n").append(each);
+  });
+  return out;
 }
 
 }  // namespace
@@ -122,32 +170,33 @@ void Reloader::handle_change(const FileSnapshot& snapshot) {
   if (snapshot.readable) {
     if (const auto noted = announce(); !noted) {
       // The next look tries it again; it is reported once.
-      if (std::exchange(unnoted_, snapshot) != snapshot) refuse(noted.error().message);
+      if (std::exchange(unnoted_, snapshot) != snapshot) refuse(noted.error());
       return;
     }
   }
   unnoted_ = {false, {}};
   tried_ = snapshot;
-  if (!snapshot.readable) return refuse(snapshot.text);
+  if (!snapshot.readable) return refuse(Error{Code::kIo, snapshot.text});
   auto state = prepare(snapshot.text);
-  if (!state) return refuse(state.error().message);
+  if (!state) return refuse(std::move(state).error());
   serve(*std::move(state));
 }
 
-void Reloader::refuse(const std::string& why) {
+void Reloader::refuse(Rejection rejection) {
   const auto serving = current_.get();
   serving->audit.add(std::move(audit::Entry("configuration_rejected")
                                    .text("file", file_.string())
                                    .text("active", serving->hash)));
-  for_each_line(why, [](std::string_view line) { log::error("config", "{}", line); });
+  log_lines(rejection.error.message);
   log::error("config", "{}: rejected; generation {} stays active", file_.string(),
              current_.get()->generation);
   const std::lock_guard lock(mutex_);
-  refusal_ = Rejection{why, std::chrono::system_clock::now()};
+  refusal_ = std::move(rejection);
   ++counts_.failed;
 }
 
-Result<std::unique_ptr<ServingState>> Reloader::prepare(const std::string& text) const {
+tl::expected<std::unique_ptr<ServingState>, Reloader::Rejection> Reloader::prepare(
+    const std::string& text) const {
   const auto serving = current_.get();
   std::string overlaid;
   if (overlay_) {
@@ -157,19 +206,23 @@ Result<std::unique_ptr<ServingState>> Reloader::prepare(const std::string& text)
   if (!inspection.config) return tl::unexpected<Error>(std::move(inspection.config).error());
   config::Config config = *std::move(inspection.config);
   std::vector<std::string> unchanged = keep_restart_only(serving->config(), config);
-  Result<std::unique_ptr<ServingState>> state;
+  Result<std::unique_ptr<ServingState>> built;
   run_nicely([&] {
     try {
-      state = build_(std::move(config), text);
+      built = build_(std::move(config), text);
     } catch (const std::exception& e) {
-      state = fail(Code::kInternal, "{}: {}", file_.string(), e.what());
+      built = fail(Code::kInternal, "{}: {}", file_.string(), e.what());
     }
   });
-  if (!state) return state;
-  (*state)->unchanged = std::move(unchanged);
-  (*state)->notices.insert((*state)->notices.begin(), inspection.notices.begin(),
-                           inspection.notices.end());
-  (*state)->generation = serving->generation + 1;
+  if (!built) {
+    std::string summary = summary_of(built.error().message, file_.string(), text);
+    return tl::unexpected(Rejection(std::move(built).error(), std::move(summary)));
+  }
+  std::unique_ptr<ServingState> state = *std::move(built);
+  state->unchanged = std::move(unchanged);
+  state->notices.insert(state->notices.begin(), inspection.notices.begin(),
+                        inspection.notices.end());
+  state->generation = serving->generation + 1;
   return state;
 }
 
@@ -203,22 +256,25 @@ Result<void> Reloader::lay_over(Overlay overlay) {
   overlay_ = std::move(overlay);
   tried_ = read_snapshot();
   if (!tried_.readable) {
-    refuse(tried_.text);
+    refuse(Error{Code::kIo, tried_.text});
     return fail(Code::kIo, "{}", tried_.text);
   }
-  const auto noted = announce();
-  auto state = noted ? prepare(tried_.text) : tl::unexpected<Error>(noted.error());
-  // The next look tries it again.
-  if (!noted) unnoted_ = std::exchange(tried_, {false, {}});
+  if (const auto noted = announce(); !noted) {
+    // The next look tries it again.
+    unnoted_ = std::exchange(tried_, {false, {}});
+    refuse(noted.error());
+    return noted;
+  }
+  auto state = prepare(tried_.text);
   if (!state) {
-    refuse(state.error().message);
-    return tl::unexpected<Error>(std::move(state).error());
+    refuse(state.error());
+    return tl::unexpected<Error>(std::move(state).error().error);
   }
   serve(*std::move(state));
   return {};
 }
 
-Result<Reloader::Applied> Reloader::apply(const Edit& edit) {
+tl::expected<Reloader::Applied, Reloader::Rejection> Reloader::apply(const Edit& edit) {
   const std::lock_guard lock(installing_);
   const auto serving = current_.get();
   const FileSnapshot before = read_snapshot();
@@ -231,13 +287,15 @@ Result<Reloader::Applied> Reloader::apply(const Edit& edit) {
   return applied;
 }
 
-Result<Reloader::Applied> Reloader::install(std::string text, std::string_view before) {
+tl::expected<Reloader::Applied, Reloader::Rejection> Reloader::install(std::string text,
+                                                                       std::string_view before) {
   auto prepared = prepare(text);
   if (!prepared) {
+    Rejection rejection = std::move(prepared).error();
+    if (rejection.summary != rejection.error.message) log_lines(rejection.error.message);
     // kIo is reserved for write errors.
-    Error error = std::move(prepared).error();
-    if (error.code == Code::kIo) error.code = Code::kInvalid;
-    return tl::unexpected<Error>(std::move(error));
+    if (rejection.error.code == Code::kIo) rejection.error.code = Code::kInvalid;
+    return tl::unexpected(std::move(rejection));
   }
   std::unique_ptr<ServingState> state = *std::move(prepared);
   SIGNALBOX_TRY(std::string version, versions_.keep(before));

@@ -33,9 +33,15 @@ class Reloader {
   /// Turns the file's text into the text to parse. Its errors count like those of an invalid file.
   using Overlay = std::function<Result<std::string>(std::string_view file, std::string_view name)>;
 
+  /// Why a configuration does not serve.
   struct Rejection {
-    std::string why;  // one line per error: "config.yaml:34: routing...: ..."
-    std::chrono::system_clock::time_point at;
+    /// An error that quotes no file but the configuration.
+    Rejection(Error all) : error(std::move(all)), summary(error.message) {}
+    Rejection(Error all, std::string shown) : error(std::move(all)), summary(std::move(shown)) {}
+
+    Error error;          // one line per error: "config.yaml:34: routing...: ..."
+    std::string summary;  // for callers who must not see what other files contain
+    std::chrono::system_clock::time_point at = std::chrono::system_clock::now();
   };
 
   /// Outcomes of configurations after the first, from the file or from the API. A change that the
@@ -64,8 +70,9 @@ class Reloader {
   };
   /// Builds the text that `edit` returns, keeps the file as a version, writes the text and serves
   /// the new state. On an error it changes nothing. It waits for other changes in progress. Errors:
-  /// those of `edit`, those of reading and building the configuration, kIo.
-  Result<Applied> apply(const Edit& edit);
+  /// those of `edit`, those of reading and building the configuration, kIo. If the summary of a
+  /// rejection differs from its error, the log has the error.
+  tl::expected<Applied, Rejection> apply(const Edit& edit);
 
   /// From now on serves the file as the overlay transforms it, now and at every change; replaces
   /// the previous overlay. If the result is rejected, the overlay stays for the next change of the
@@ -101,10 +108,10 @@ class Reloader {
   Result<void> announce() const;
   FileSnapshot read_snapshot() const;
   void handle_change(const FileSnapshot& snapshot);
-  Result<std::unique_ptr<ServingState>> prepare(const std::string& text) const;
-  Result<Applied> install(std::string text, std::string_view before);
+  tl::expected<std::unique_ptr<ServingState>, Rejection> prepare(const std::string& text) const;
+  tl::expected<Applied, Rejection> install(std::string text, std::string_view before);
   std::shared_ptr<const ServingState> serve(std::unique_ptr<ServingState> state);
-  void refuse(const std::string& why);
+  void refuse(Rejection rejection);
 
   CurrentState& current_;
   const std::filesystem::path file_;

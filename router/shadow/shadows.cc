@@ -18,6 +18,7 @@
 #include "router/replies/reply_meter.h"
 #include "router/shadow/answer.h"
 #include "router/spending/prices.h"
+#include "router/upstream/outgoing.h"
 #include "router/upstream/whole.h"
 
 namespace signalbox::shadow {
@@ -249,6 +250,8 @@ http::Task<Result<std::string>> Shadows::Impl::call(Running& running) {
   if (!outcome.answer) co_return tl::unexpected<Error>(std::move(outcome.answer).error());
   const std::unique_ptr<upstream::UpstreamReply> reply = *std::move(outcome.answer);
   of.figures.status = reply->head().status;
+  const std::string refused = upstream::refused_key(*of.model, outcome.backend, of.figures.status);
+  if (!refused.empty()) log::warn("shadow", "{}: {}", of.request_id, refused);
   const size_t bytes_max = reply_bytes_max(*running.dispatch->plugin);
   Result<std::string> body = co_await upstream::read_whole(*reply, bytes_max);
   of.figures.ended = SteadyClock::now();

@@ -21,7 +21,7 @@ namespace signalbox::shared_replay {
 inline constexpr size_t kShadowsMax = 64;
 /// For this long after a deletion, the server refuses records that it means and that arrive late.
 /// No record is on its way longer.
-inline constexpr std::chrono::milliseconds kOnItsWay{60'000};
+inline constexpr std::chrono::milliseconds kOnItsWay{600'000};
 /// Deletions are known for this long. A server that was restored from older data than that brings
 /// deleted records back.
 inline constexpr std::chrono::milliseconds kDeletionsLast{int64_t{60} * 86'400'000};

@@ -34,7 +34,7 @@ constexpr std::string_view kSection = "global.services.router_replay";
 constexpr WriteQueue::Words kWords{.area = "replay",
                                    .section = kSection,
                                    .records = "records",
-                                   .meanwhile = "are dropped",
+                                   .meanwhile = "wait",
                                    .unwritten = "are dropped"};
 /// A shadow may be written before its record, on another thread.
 constexpr int kShadowAttempts = 2;
@@ -84,7 +84,6 @@ class ReplayByServer final : public SharedReplay, private stores::Followed {
   const SharingOptions options_;
   const std::unique_ptr<ReplayServer> server_;
   std::atomic<size_t> size_ = 0;
-  std::atomic<uint64_t> lost_ = 0;  // while the server was away
   std::atomic<bool> refusal_logged_ = false, damage_logged_ = false;
   std::mutex mutex_;
   stores::Deletions deletions_;
@@ -114,10 +113,6 @@ std::optional<std::string> ReplayByServer::checked(std::string_view text) {
 }
 
 void ReplayByServer::queue(size_t bytes, size_t longest, std::function<Result<void>()> write) {
-  if (queue_.is_away()) {
-    ++lost_;
-    return;
-  }
   WriteQueue::Item item{.bytes = bytes, .useful_until = Clock::now() + options_.waits_max};
   if (longest > kTextBytesMax) {
     const std::string why = fmt::format("a record has a text of {} bytes, and at most {} are kept",
@@ -242,7 +237,7 @@ std::optional<observe::Replay::Shared> ReplayByServer::shared() const {
                 .waiting = all.waiting,
                 .written = all.written,
                 .refused = all.refused,
-                .dropped = all.dropped + lost_};
+                .dropped = all.dropped};
 }
 
 // --- deletions ---

@@ -1,9 +1,9 @@
 #pragma once
 // Records of requests on a server, which several routers write and read, and which outlive them.
 //
-// Records are written in the background, and dropped while the server takes none: no request waits
-// for them. Records that the server loses are lost, but deletions are not: after each lost
-// connection, a router repeats the deletions that it knows.
+// Records are written in the background, so no request waits for them. While the server takes none,
+// they wait in the router for some minutes. Records that the server loses are lost, but deletions
+// are not: after each lost connection, a router repeats the deletions that it knows.
 
 #include <chrono>
 #include <memory>
@@ -22,7 +22,8 @@ class SharedReplay : public observe::Replay {
 
 struct SharingOptions {
   size_t waiting_bytes = size_t{16} << 20;  // of records that are not written yet
-  std::chrono::milliseconds waits_max{5000};
+  /// Half of kOnItsWay, so that no deleted record is written.
+  std::chrono::milliseconds waits_max{kOnItsWay / 2};
   std::chrono::milliseconds grace{1000};  // before records are read: deletions come first
 };
 /// Connects in the background.

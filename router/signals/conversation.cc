@@ -1,8 +1,11 @@
-// Signals of type conversation: counts of messages, tools, tool calls and images. As in the
-// Semantic Router, a count without bounds matches every request.
+// Signals of type conversation: counts of messages, tools, tool calls and images; of type session:
+// facts about the conversation; and of type random: a digit by chance. As in the Semantic Router, a
+// count without bounds matches every request, and a fact without bounds none.
 
 #include <algorithm>
+#include <random>
 
+#include "base/ascii.h"
 #include "router/looper/flow.h"
 #include "router/routing/decision/fact.h"
 #include "router/signals/types.h"
@@ -100,10 +103,95 @@ class ConversationSignals : public NamedSignals<config::ConversationSignal> {
   }
 };
 
+using SessionFact = config::SessionSignal::Fact;
+
+uint32_t count_role(const request::ChatRequest& request, std::string_view role) {
+  return static_cast<uint32_t>(
+      std::ranges::count(request.messages, role, &request::ChatMessage::role));
+}
+
+class SessionSignals : public NamedSignals<config::SessionSignal> {
+ public:
+  SessionSignals(const std::vector<config::SessionSignal>& signals,
+                 const config::Learning::Headers& headers)
+      : NamedSignals(signals), headers_(headers) {}
+
+  std::string_view type() const override { return "session"; }
+  Needs needs() const override { return Needs::kRequest; }
+  Wording wording() const override { return {"value", ""}; }
+  std::string_view unavailable(size_t signal) const override { return signals_[signal].unbuilt; }
+
+  Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
+                        std::vector<Evidence>&) const override {
+    for (size_t i = 0; i < signals_.size(); ++i) {
+      const auto& predicate = signals_[i].predicate;
+      out[i].score = value(signals_[i], inputs);
+      out[i].matched = predicate && decision::holds(*predicate, out[i].score);
+      out[i].confidence = out[i].matched ? 1 : 0;
+    }
+    return {};
+  }
+
+ private:
+  double value(const config::SessionSignal& signal, const Inputs& inputs) const {
+    switch (signal.fact) {
+      case SessionFact::kPresent:
+        return is_named(inputs, headers_.session) || is_named(inputs, headers_.conversation) ||
+                       count_role(inputs.request(), "assistant") > 0
+                   ? 1
+                   : 0;
+      case SessionFact::kTurn: {
+        const uint32_t turns = count_role(inputs.request(), "user");
+        return turns == 0 ? 0 : turns - 1;
+      }
+      case SessionFact::kPreviousModel: {
+        const std::string_view model = inputs.previous_model();
+        if (signal.previous_model.empty()) return model.empty() ? 0 : 1;
+        return ascii::iequals(model, signal.previous_model) ? 1 : 0;
+      }
+      case SessionFact::kOther:
+        break;
+    }
+    return 0;
+  }
+
+  static bool is_named(const Inputs& inputs, std::string_view header) {
+    return !inputs.header(header).value_or("").empty();
+  }
+
+  const config::Learning::Headers& headers_;
+};
+
+class RandomSignals : public NamedSignals<config::ClassSignal> {
+ public:
+  using NamedSignals::NamedSignals;
+
+  std::string_view type() const override { return "random"; }
+  Needs needs() const override { return Needs::kRequest; }
+  Wording wording() const override { return {"digit", ""}; }
+
+  Result<void> evaluate(Inputs&, std::span<Reading> out, std::vector<Evidence>&) const override {
+    thread_local std::minstd_rand random{std::random_device{}()};
+    std::uniform_int_distribution<int> digit(0, 9);
+    for (Reading& reading : out)
+      reading = {.matched = true, .confidence = 1, .score = static_cast<double>(digit(random))};
+    return {};
+  }
+};
+
 }  // namespace
 
 SignalTypeResult conversation_signals(const std::vector<config::ConversationSignal>& signals) {
   return std::make_unique<ConversationSignals>(signals);
+}
+
+SignalTypeResult session_signals(const std::vector<config::SessionSignal>& signals,
+                                 const config::Learning::Headers& headers) {
+  return std::make_unique<SessionSignals>(signals, headers);
+}
+
+SignalTypeResult random_signals(const std::vector<config::ClassSignal>& signals) {
+  return std::make_unique<RandomSignals>(signals);
 }
 
 }  // namespace signalbox::signals

@@ -33,6 +33,34 @@ std::vector<std::string> names_of(const std::vector<Signal>& signals) {
   return names;
 }
 
+// Signals that can never be computed. They keep their names, so that conditions resolve and can
+// report why.
+class Unavailable : public SignalType {
+ public:
+  Unavailable(std::string_view type, std::vector<std::string> names, std::string why)
+      : type_(type), names_(std::move(names)), why_(std::move(why)) {}
+
+  std::string_view type() const override { return type_; }
+  Needs needs() const override { return Needs::kRequest; }
+  size_t size() const override { return names_.size(); }
+  std::string_view name(size_t signal) const override { return names_[signal]; }
+  std::string_view unavailable(size_t) const override { return why_; }
+  Result<void> evaluate(Inputs&, std::span<Reading>, std::vector<Evidence>&) const override {
+    return {};
+  }
+
+ private:
+  std::string type_;
+  std::vector<std::string> names_;
+  std::string why_;
+};
+
+std::unique_ptr<const SignalType> unavailable_signals(std::string_view type,
+                                                      std::vector<std::string> names,
+                                                      std::string why) {
+  return std::make_unique<Unavailable>(type, std::move(names), std::move(why));
+}
+
 class Factory {
  public:
   Factory(const config::Config& config, const config::Routing& routing,
@@ -77,6 +105,11 @@ class Factory {
     SIGNALBOX_TRY_VOID(add(r.agentic_facts, [&] {
       return agentic_facts_signals(r.agentic_facts, config_.router.agentic_facts);
     }));
+    SIGNALBOX_TRY_VOID(add(r.session, [&] {
+      return session_signals(r.session, config_.router.learning.protection.identity.headers);
+    }));
+    SIGNALBOX_TRY_VOID(add(r.random, [&] { return random_signals(r.random); }));
+    questions();
     SIGNALBOX_TRY_VOID(classifiers());
     unbuilt();
     return std::move(types_);
@@ -127,19 +160,30 @@ class Factory {
 
   // Signals that a language model on a server decides.
   std::unique_ptr<const SignalType> judged(ClassTask task, const models::Judge& judge) const {
+    if (judge.why.empty()) task.threshold = judge.server->threshold;
+    return class_signals(std::move(task), judge_choice(judge));
+  }
+
+  ModelChoice judge_choice(const models::Judge& judge) const {
     ModelChoice choice{.why = judge.why};
     if (judge.server != nullptr) choice.server = models::shown_name(*judge.server);
-    if (choice.why.empty()) {
-      task.threshold = judge.server->threshold;
-      const auto found = models_.classifiers.find(judge.key);
-      if (found == models_.classifiers.end()) {
-        choice.why = "its server is not called here";
-      } else {
-        choice.model = found->second.get();
-        choice.labels = choice.model->heads()[0].labels;
-      }
+    if (!choice.why.empty()) return choice;
+    const auto found = models_.classifiers.find(judge.key);
+    if (found == models_.classifiers.end()) {
+      choice.why = "its server is not called here";
+    } else {
+      choice.model = found->second.get();
+      choice.labels = choice.model->heads()[0].labels;
     }
-    return class_signals(std::move(task), std::move(choice));
+    return choice;
+  }
+
+  void questions() {
+    for (const config::QuestionSignal& signal : routing_.questions) {
+      ModelChoice choice{.why = signal.unbuilt};
+      if (choice.why.empty()) choice = judge_choice(models::judge_of(config_, routing_, signal));
+      types_.push_back(question_signals(signal, std::move(choice)));
+    }
   }
 
   // Margins between two similarities (complexity, jailbreak patterns) are not scaled.
@@ -149,6 +193,15 @@ class Factory {
   }
 
   Result<void> complexity() {
+    const config::ComplexityModule& module = config_.modules.complexity;
+    if (!routing_.complexity.empty() && module.server.calls_server()) {
+      SIGNALBOX_TRY(ModelChoice choice,
+                    choose_classifier(models::classifier_directory(config_, "complexity"),
+                                      engine::HeadKind::kSequence, ""));
+      return add(routing_.complexity, [&] {
+        return rated_complexity_signals(routing_.complexity, std::move(choice), module.is_scored());
+      });
+    }
     return add(routing_.complexity, [&]() -> SignalTypeResult {
       if (models_.embedder != nullptr) {
         return complexity_signals(routing_.complexity, config_.modules.complexity.prototype_scoring,
@@ -201,7 +254,6 @@ class Factory {
 
   Result<ModelChoice> choose_classifier(const std::string& directory, engine::HeadKind kind,
                                         const std::string& mapping) const {
-    if (directory.empty()) return ModelChoice{.why = "no model is configured for this type"};
     const auto found = models_.classifiers.find(directory);
     if (found == models_.classifiers.end()) return ModelChoice{.why = models::absence(directory)};
     const std::string& answering = models_.answering(directory);
@@ -389,15 +441,15 @@ class Factory {
     return {};
   }
 
-  // Conditions on types that are not built find their signals here, which never have a value.
+  // Conditions on a type that is not built find their signals here, which never have a value.
   void unbuilt() {
-    std::map<std::string, std::set<std::string>> names;
+    std::set<std::string> names;
     for (auto& [type, name] : models::find_conditions(routing_)) {
-      if (config::is_unbuilt_signal(type)) names[type].insert(std::move(name));
+      if (type == config::kSessionMetric) names.insert(std::move(name));
     }
-    for (const auto& [type, all] : names)
-      types_.push_back(
-          unavailable_signals(type, {all.begin(), all.end()}, "this type is not built"));
+    if (names.empty()) return;
+    types_.push_back(unavailable_signals(config::kSessionMetric, {names.begin(), names.end()},
+                                         "this type is not built"));
   }
 
   Result<void> pii() {

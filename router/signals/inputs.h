@@ -39,6 +39,11 @@ class Inputs {
   void set_patience(engine::Patience patience) { patience_ = std::move(patience); }
   const engine::Patience& patience() const { return patience_; }
 
+  /// The model that answered last in the conversation; "": none is known. The name must outlive
+  /// this object.
+  void set_previous_model(std::string_view model) { previous_model_ = model; }
+  std::string_view previous_model() const { return previous_model_; }
+
   /// True if the router has an embedder.
   bool embeds() const { return embedder_ != nullptr; }
 
@@ -132,6 +137,7 @@ class Inputs {
   const engine::TextEmbedder* embedder_;
   const Compression* compression_;
   engine::Patience patience_;
+  std::string_view previous_model_;
   std::mutex mutex_;  // guards the lists, not the contents of their entries
   Passes<std::optional<compress::Skeleton>> shortened_;
   std::list<std::pair<std::vector<std::string_view>, GuardedTexts>> guarded_;

@@ -29,11 +29,6 @@ class NamedSignals : public SignalType {
   const std::vector<Config>& signals_;
 };
 
-/// Returns signals that can never be computed, with the reason `why`.
-std::unique_ptr<const SignalType> unavailable_signals(std::string_view type,
-                                                      std::vector<std::string> names,
-                                                      std::string why);
-
 /// Returns the place of a signal in the file `source`, for an error; only its name if the line is
 /// 0.
 std::string place_of(std::string_view source, uint32_t line, std::string_view type,
@@ -85,6 +80,14 @@ SignalTypeResult action_signals(const std::vector<config::ClassSignal>& signals)
 /// vouches for them and breaks no rule or bound. Confidence: 1.
 SignalTypeResult agentic_facts_signals(const std::vector<config::AgenticFactsSignal>& signals,
                                        const config::AgenticFacts& facts);
+
+/// Facts about the conversation. `headers` name the session and the conversation. Score: the fact's
+/// number, which the predicate bounds. Confidence: 1.
+SignalTypeResult session_signals(const std::vector<config::SessionSignal>& signals,
+                                 const config::Learning::Headers& headers);
+
+/// A digit by chance, which is the score. Every signal matches with confidence 1.
+SignalTypeResult random_signals(const std::vector<config::ClassSignal>& signals);
 
 /// Roles of the requester, from identity headers that a proxy in front of the router sets. If that
 /// proxy passes on these headers from clients, any client can claim any role. Signal names are
@@ -154,6 +157,17 @@ struct ClassTask {
   std::string fallback = {};  // the signal that matches if no class reaches the threshold
   bool needs_answer = false;  // only a conversation that contains a model's answer is classified
 };
+
+/// A question to a decision model. Score: the probability of yes or of an option, or the expected
+/// level. An option matches if it is chosen, and the predicate bounds the score.
+std::unique_ptr<const SignalType> question_signals(const config::QuestionSignal& signal,
+                                                   ModelChoice choice);
+
+/// Complexity by a server: it chooses the level (`labels` hard, medium and easy), or with
+/// `is_scored` returns a number, which the signals' bounds divide. Score: the probability of the
+/// level, or the number; confidence: the probability, or 1.
+SignalTypeResult rated_complexity_signals(const std::vector<config::ComplexitySignal>& signals,
+                                          ModelChoice server, bool is_scored);
 
 /// Score: the highest probability of the signal's classes for the user's last message. The signal
 /// with the best class matches.

@@ -79,12 +79,13 @@ double cost_of(const config::Model& model, const observe::Tokens& tokens) {
   const auto written =
       std::min(static_cast<double>(tokens.written), static_cast<double>(tokens.prompt) - cached);
   const auto reasoning = static_cast<double>(std::min(tokens.reasoning, tokens.completion));
-  return ((static_cast<double>(tokens.prompt) - cached - written) * price.prompt_per_1m +
+  return price.per_request +
+         ((static_cast<double>(tokens.prompt) - cached - written) * price.prompt_per_1m +
           cached * either(price.cached_input_per_1m, price.prompt_per_1m) +
           written * either(price.cache_write_per_1m, price.prompt_per_1m) +
           (static_cast<double>(tokens.completion) - reasoning) * price.completion_per_1m +
           reasoning * either(price.reasoning_per_1m, price.completion_per_1m)) /
-         1e6;
+             1e6;
 }
 
 std::vector<std::string> add_prices(config::Config& config) {

@@ -27,7 +27,7 @@ struct PriceList {
 /// Errors: kInvalid.
 Result<PriceList> parse_prices(std::string_view text);
 
-/// The cost of tokens at a model's prices; 0 without prices.
+/// The cost of an answered request with these tokens at a model's prices; 0 without prices.
 double cost_of(const config::Model& model, const observe::Tokens& tokens);
 
 /// Gives a price to each model that has none and is in the list. Returns one notice for each. Does

@@ -59,8 +59,10 @@ http::Headers as_json(const http::Headers& headers) {
   return out;
 }
 
-http::Headers without_encodings(const http::Headers& headers) {
-  return without(headers, "accept-encoding");
+http::Headers accepting_identity(const http::Headers& headers) {
+  http::Headers out = without(headers, "accept-encoding");
+  out.add("Accept-Encoding", "identity");
+  return out;
 }
 
 }  // namespace signalbox::upstream

@@ -24,7 +24,8 @@ bool is_json(const http::Headers& headers);
 /// The headers with `Content-Type: application/json`, which servers require of a JSON body.
 http::Headers as_json(const http::Headers& headers);
 
-/// The headers without Accept-Encoding, for a reply that we read.
-http::Headers without_encodings(const http::Headers& headers);
+/// The headers with `Accept-Encoding: identity`, for a reply that we read. Without the field, a
+/// server may use any encoding.
+http::Headers accepting_identity(const http::Headers& headers);
 
 }  // namespace signalbox::upstream

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/json_find.h"
 #include "base/json_writer.h"
 #include "router/http/thread_pool.h"
 
@@ -59,7 +60,7 @@ size_t count_words(std::string_view text) {
   size_t words = 0;
   bool inside = false;
   for (const char c : text) {
-    const bool space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+    const bool space = c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r');
     words += !space && !inside;
     inside = !space;
   }
@@ -89,18 +90,31 @@ bool is_true(const std::optional<json::Value>& value) {
   return value && value->is_bool() && value->boolean();
 }
 
+std::string reasoning_of(const json::Value& root) {
+  std::string out;
+  const auto add = [&out](std::string_view name, const std::optional<json::Value>& value) {
+    if (value) out.append(out.empty() ? "" : ", ").append(name).append(" ").append(value->raw());
+  };
+  const auto [effort, template_arguments, reasoning, thinking] =
+      json::find_each(root, "reasoning_effort", "chat_template_kwargs", "reasoning", "thinking");
+  add("reasoning_effort", effort);
+  add("chat_template_kwargs", template_arguments);
+  add("reasoning", reasoning);
+  add("thinking", thinking);
+  return out;
+}
+
 Result<EchoRequest> read_request(const json::Value& root) {
   EchoRequest out;
-  const auto model = root.find("model");
+  const auto [model, messages, stream, options] =
+      json::find_each(root, "model", "messages", "stream", "stream_options");
   if (!model || !model->is_string()) return fail(Code::kInvalid, "model: expected a string");
   out.model = model->text();
-  const auto messages = root.find("messages");
   if (!messages || !messages->is_array())
     return fail(Code::kInvalid, "messages: expected an array");
   for (const json::Value message : messages->items()) {
     ++out.messages;
-    const auto role = message.find("role");
-    const auto content = message.find("content");
+    const auto [role, content] = json::find_each(message, "role", "content");
     if (!role || !role->is_string() || !content) continue;
     const std::string text = text_of(*content);
     out.words += count_words(text);
@@ -108,17 +122,8 @@ Result<EchoRequest> read_request(const json::Value& root) {
         out.system_prompt || role->text() == "system" || role->text() == "developer";
     if (role->text() == "user") out.last_user_text = text;
   }
-  for (const std::string_view parameter :
-       {"reasoning_effort", "chat_template_kwargs", "reasoning", "thinking"}) {
-    if (const auto value = root.find(parameter)) {
-      out.reasoning.append(out.reasoning.empty() ? "" : ", ")
-          .append(parameter)
-          .append(" ")
-          .append(value->raw());
-    }
-  }
-  out.stream = is_true(root.find("stream"));
-  const auto options = root.find("stream_options");
+  out.reasoning = reasoning_of(root);
+  out.stream = is_true(stream);
   out.include_usage = options && is_true(options->find("include_usage"));
   return out;
 }

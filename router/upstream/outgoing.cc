@@ -62,6 +62,12 @@ std::string_view key_in_environment(const config::BackendRef& ref) {
   return config::is_header_value(key) ? key : std::string_view{};
 }
 
+/// The setting that has the key, such as "api_key"; "" if there is no key.
+std::string key_source(const config::BackendRef& ref) {
+  if (!key_in_environment(ref).empty()) return fmt::format("api_key_env {}", ref.api_key_env);
+  return ref.api_key.empty() ? "" : "api_key";
+}
+
 }  // namespace
 
 std::optional<std::string> key_of(const config::BackendRef& ref) {
@@ -71,9 +77,17 @@ std::optional<std::string> key_of(const config::BackendRef& ref) {
   return std::nullopt;
 }
 
-std::string key_source(const config::BackendRef& ref) {
-  if (!key_in_environment(ref).empty()) return fmt::format("api_key_env {}", ref.api_key_env);
-  return ref.api_key.empty() ? "" : "api_key";
+std::string refused_key(const config::Model& model, std::string_view backend, int status) {
+  if (status != 401 && status != 403) return {};
+  const auto ref = std::ranges::find(model.backend_refs, backend, &config::BackendRef::name);
+  if (ref == model.backend_refs.end()) return {};
+  const std::string source = key_source(*ref);
+  if (!source.empty())
+    return fmt::format("backend \"{}\" answered {} to the router's own key ({})", backend, status,
+                       source);
+  if (ref->api_key_env.empty()) return {};
+  return fmt::format("backend \"{}\" answered {}: api_key_env {} holds no key", backend, status,
+                     ref->api_key_env);
 }
 
 bool stays_here(std::string_view name, const config::Authz::Identity& identity) {

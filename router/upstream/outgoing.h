@@ -16,8 +16,9 @@ namespace signalbox::upstream {
 /// configuration has neither, or if it names a variable that is unset or contains control
 /// characters.
 std::optional<std::string> key_of(const config::BackendRef& ref);
-/// The setting that key_of() takes the key from, such as "api_key"; "" if it returns nullopt.
-std::string key_source(const config::BackendRef& ref);
+/// The reason for the log if a backend of the model has answered 401 or 403 to the router's own
+/// key; otherwise "".
+std::string refused_key(const config::Model& model, std::string_view backend, int status);
 
 /// The field by which Envoy's routes choose the server of a model, as in the vLLM Semantic Router.
 inline constexpr std::string_view kSelectedModel = "x-selected-model";

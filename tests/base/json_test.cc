@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <charconv>
+#include <cmath>
 #include <iterator>
 #include <random>
 #include <string>
@@ -11,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_find.h"
 #include "base/json_writer.h"
 
 namespace signalbox::json {
@@ -363,6 +366,47 @@ TEST(JsonWriter, quotes_the_beginning_of_a_long_text) {
   EXPECT_EQ(quote_briefly(std::string(1000, 'x')), '"' + std::string(64, 'x') + "...\"");
   EXPECT_EQ(quote_briefly(std::string(63, 'x') + "\xC3\xA9"), '"' + std::string(63, 'x') + "...\"");
   EXPECT_EQ(quote_briefly(std::string(100, '\xFF')).size(), 3 * 64 + 5U) << "each a U+FFFD";
+}
+
+TEST(Json, finds_the_first_of_each_name_in_one_pass) {
+  const auto document = Document::parse(R"({"b":1,"a":2,"b":3})");
+  ASSERT_TRUE(document);
+  const auto [a, b, c] = find_each(document->root(), "a", "b", "c");
+  EXPECT_EQ(a->raw(), "2");
+  EXPECT_EQ(b->raw(), "1");
+  EXPECT_FALSE(c);
+}
+
+TEST(JsonWriter, escapes_a_byte_wherever_it_stands) {
+  for (int byte = 0; byte < 0x80; ++byte) {
+    const auto c = static_cast<char>(byte);
+    const bool is_plain = byte >= 0x20 && byte < 0x7F && c != '"' && c != '\\';
+    for (size_t at = 0; at < 20; ++at) {
+      std::string text(20, 'x');
+      text[at] = c;
+      const std::string written = Writer().begin_array().string(text).end_array().take();
+      EXPECT_EQ(written.size() == text.size() + 4, is_plain) << written;
+      const auto document = Document::parse(written);
+      ASSERT_TRUE(document) << document.error().message << "\n" << written;
+      for (const Value value : document->root().items()) EXPECT_EQ(value.text(), text);
+    }
+  }
+}
+
+TEST(JsonWriter, writes_the_shortest_form_of_a_number) {
+  const auto expect_shortest = [](double value) {
+    char digits[32];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+    EXPECT_EQ(Writer().begin_array().number(value).end_array().take(),
+              "[" + std::string(digits, end) + "]");
+  };
+  for (const double value : {0.0, -0.0, -1.5, 1e-4, 1e5, 99999.999, 1e300, 5e-324, 1.0 / 3})
+    expect_shortest(value);
+  for (int i = 0; i < 200'000'000; i += 9'973) {
+    const double thousandths = i / 1000.0;
+    for (const double value : {thousandths, std::nextafter(thousandths, 1e9), -thousandths})
+      expect_shortest(value);
+  }
 }
 
 TEST(JsonWriter, writes_values_that_the_reader_reads_back) {

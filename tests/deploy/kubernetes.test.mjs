@@ -44,7 +44,7 @@ async function checkConfiguration(text) {
   const folder = await mkdtemp(join(tmpdir(), "signalbox-deploy-"));
   assert.ok(process.env.SIGNALBOX, "SIGNALBOX: expected the path of the program");
   await writeFile(join(folder, "config.yaml"), text);
-  const done = spawnSync(process.env.SIGNALBOX, ["config", "check", join(folder, "config.yaml")], { encoding: "utf8" });
+  const done = spawnSync(process.env.SIGNALBOX, ["config", "check", "--without-keys", join(folder, "config.yaml")], { encoding: "utf8" });
   await rm(folder, { recursive: true });
   assert.equal(done.status, 0, done.stdout + done.stderr);
 }

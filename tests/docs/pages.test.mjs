@@ -83,7 +83,7 @@ test("every configuration that is shown can be read", async () => {
     const { blocks } = read(await readFile(join(kRoot, page), "utf8"));
     for (const { line, text } of blocks.filter(({ language }) => language === "yaml")) {
       await writeFile(join(session.folder, "part.yaml"), completed(text));
-      const { output } = await session.run("signalbox config check --strict part.yaml || true");
+      const { output } = await session.run("signalbox config check --strict --without-keys part.yaml || true");
       wrong.push(...errors(output).map((error) => `${page}:${line}: ${error}`));
     }
   }

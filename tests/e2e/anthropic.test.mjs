@@ -318,7 +318,7 @@ test("the log of the daemon for messages holds no texts and no keys", () => {
 });
 
 test("tokens are counted only by a server that can count them", async () => {
-  const question = { model: "claude", system: "Be kind.", messages: [{ role: "user", content: "mail ann@example.com" }], tools: [kTool] };
+  const question = { model: "claude", system: "Be kind.", messages: [{ role: "user", content: "Good morning" }], tools: [kTool] };
   upstream.answer = () => ({ body: { input_tokens: 403 } });
   const { data, response } = await client.messages.countTokens(question).withResponse();
   assert.deepEqual(data, { input_tokens: 403 });

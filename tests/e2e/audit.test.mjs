@@ -137,6 +137,9 @@ test("each change has its user, kind and address, and the state before and after
   await writeFile(daemon.file, "nonsense: [");
   await noted({ event: "configuration_rejected" });
   assert.match(await verify(), /entries are as they were written/);
+  const alone = join(folder(), "one");
+  await writeFile(alone, `${(await readFile(logFile(), "utf8")).split("\n")[0]}\n`);
+  assert.match(await verify(alone), /^1 entry is as it was written$/m);
 });
 
 test("each refusal has its reason and no texts", async () => {
@@ -231,6 +234,34 @@ test("after kill -9 the chain holds and goes on, and a torn line is cut off", as
   assert.match(await verify(logFile(one), one), /entries are as they were written/);
   await ready(one);
   await until(() => one.log.includes("the last line was torn"));
+  await one.stop();
+});
+
+test("after kill -9 each change that was answered has its line", async () => {
+  const kills = Number(process.env.SIGNALBOX_KILLS ?? 4);
+  const one = await Daemon.start(configuration());
+  for (let i = 0; i < kills; ++i) {
+    const answered = [];
+    const load = Array.from({ length: 4 }, async (_, sender) => {
+      for (let n = 0; ; ++n) {
+        const name = `key-${i}-${sender}-${n}`;
+        const reply = await manage("POST", "/api/v1/keys", { name }, undefined, one).catch(() => null);
+        if (reply === null) return;
+        assert.equal(reply.status, 201);
+        answered.push(name);
+        if (answered.length === 5 + i % 5) one.process.kill("SIGKILL");
+      }
+    });
+    await one.exited;
+    await Promise.all(load);
+    const changes = (await entries(one)).filter(({ event }) => event === "change").map(({ what }) => what);
+    assert.deepEqual(answered.filter((name) => !changes.includes(name)), [], "without a line");
+    const keys = JSON.parse(await readFile(join(one.folder, "keys.json"), "utf8")).keys.map(({ name }) => name);
+    assert.deepEqual(answered.filter((name) => !keys.includes(name)), [], "without a key");
+    restart(one);
+    await ready(one);
+  }
+  assert.match(await verify(logFile(one), one), /entries are as they were written/);
   await one.stop();
 });
 

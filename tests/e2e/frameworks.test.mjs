@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai";
@@ -73,6 +74,21 @@ test("the AI SDK streams", async () => {
   assert.equal(text, "Let me see.");
   assert.equal(await result.reasoningText, "Hm.");
   assert.equal((await result.usage).outputTokens, 3);
+});
+
+test("the AI SDK shows the thoughts of a response as their summary, and sends them back", async () => {
+  const model = createOpenAI({ baseURL: url, apiKey: "k" }).responses("scripted");
+  const options = { maxRetries: 0, providerOptions: { openai: { reasoningSummary: "detailed", forceReasoning: true } } };
+  upstream.answer = ({ stream }) =>
+    stream ? streamed([{ reasoning_content: "First " }, { reasoning_content: "Rome." }, { content: "27." }]) : completion({ reasoning_content: "First Rome.", content: "27." });
+  const whole = await generateText({ model, prompt: "Weather in Rome?", ...options });
+  assert.deepEqual([whole.reasoningText, whole.text], ["First Rome.", "27."]);
+  const stream = streamText({ model, prompt: "Weather in Rome?", ...options });
+  assert.deepEqual([await stream.reasoningText, await stream.text], ["First Rome.", "27."]);
+  const { response } = whole;
+  const messages = [{ role: "user", content: "Weather in Rome?" }, ...response.messages, { role: "user", content: "And Oslo?" }];
+  await generateText({ model, messages, ...options });
+  assert.equal(upstream.received.messages[1].reasoning_content, "First Rome.");
 });
 
 test("LangChain calls tools, streams, and uses responses", async () => {

@@ -253,12 +253,12 @@ describe("images as answers", () => {
     assert.equal(model.received, undefined);
   });
 
-  test("neither a redirect nor a compressed reply nor a stream counts as an image", async () => {
+  test("neither a redirect nor a damaged reply nor a stream counts as an image", async () => {
     const fails = (pattern) => assert.rejects(ask("plain ship"), (error) => error.status === 502 && pattern.test(error.message));
     images.answer = () => ({ status: 302, headers: { location: `http://127.0.0.1:${model.port}/v1/x` }, body: {} });
     await fails(/it redirects to another address \(HTTP 302\)/);
     images.answer = () => ({ headers: { "content-encoding": "gzip" }, body: gzipSync(JSON.stringify({ data: [{ url: kUrl }] })).toString("latin1") });
-    await fails(/contains no image/);
+    await fails(/the compressed reply/);
     images.answer = () => ({ events: [{ type: "image_generation.completed", b64_json: "QUJD" }] });
     await fails(/contains no image/);
     for (const body of [{ data: [7] }, { data: { url: kUrl } }, { data: [{ url: 7 }] }, { data: [{ b64_json: [] }] }, `${"[".repeat(100_000)}`]) {

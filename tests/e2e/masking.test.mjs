@@ -4,9 +4,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
+import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, withDaemon } from "./daemon.mjs";
 import { RepeatingUpstream } from "./upstream.mjs";
 
 const configuration = (upstream) => (port, managementPort) => `
@@ -17,6 +18,7 @@ providers:
   defaults: {default_model: repeat}
   models:
     - {name: repeat, backend_refs: [{name: repeat, endpoint: "127.0.0.1:${upstream}"}]}
+    - {name: claude, api_format: anthropic, backend_refs: [{name: claude, endpoint: "127.0.0.1:${upstream}"}]}
 routing:
   signals:
     keywords:
@@ -60,7 +62,7 @@ const requestOf = (text, more = {}) => ({ model: "auto", messages: [{ role: "use
 test("a completion goes out with placeholders and comes back with the originals", async () => {
   const data = await client.chat.completions.create(requestOf(kText));
   assert.equal(JSON.parse(upstream.body).messages[0].content, kSent);
-  assert.equal(upstream.headers["accept-encoding"], undefined);
+  assert.equal(upstream.headers["accept-encoding"], "identity");
   const message = data.choices[0].message;
   assert.equal(message.content, kText);
   assert.equal(JSON.parse(message.tool_calls[0].function.arguments).text, kText);
@@ -101,6 +103,40 @@ test("without a model that finds names, a decision that masks all types refuses"
   const refused = client.chat.completions.create(requestOf("everyone: ann@example.com"));
   await assert.rejects(refused, (error) => error.status === 403 && !error.message.includes("ann@"));
   assert.equal(upstream.body, undefined);
+});
+
+test("a request that names its model is masked like others, in every API", async () => {
+  const kPlain = "Mail ann@example.com, and ann@example.com again.";
+  const kPlaced = "Mail [EMAIL_ADDRESS_1], and [EMAIL_ADDRESS_1] again.";
+  const sent = () => JSON.parse(upstream.body).messages.at(-1).content;
+  const chat = await client.chat.completions.create(requestOf(kPlain, { model: "repeat" }));
+  assert.deepEqual([sent(), chat.choices[0].message.content], [kPlaced, kPlain]);
+  const stream = client.chat.completions.stream(requestOf(kPlain, { model: "repeat", stream: true }));
+  assert.deepEqual([(await stream.finalChatCompletion()).choices[0].message.content, sent()], [kPlain, kPlaced]);
+  const response = await client.responses.create({ model: "repeat", input: kPlain });
+  assert.deepEqual([sent(), response.output_text], [kPlaced, kPlain]);
+  const anthropic = new Anthropic({ apiKey: "unused", baseURL: daemon.url, maxRetries: 0 });
+  const request = { model: "repeat", max_tokens: 99, messages: [{ role: "user", content: kPlain }] };
+  const message = await anthropic.messages.stream(request).finalMessage();
+  assert.deepEqual([sent(), message.content[0].text, message.content[1].input.text], [kPlaced, kPlain, kPlain]);
+});
+
+test("a count that would have to be masked is refused in the client's form", async () => {
+  const anthropic = new Anthropic({ apiKey: "unused", baseURL: daemon.url, maxRetries: 0 });
+  const count = (content) => anthropic.messages.countTokens({ model: "claude", messages: [{ role: "user", content }] });
+  upstream.body = undefined;
+  await assert.rejects(count("Mail ann@example.com"), { status: 403, message: /permission_error.*would have to be masked/ });
+  assert.equal(upstream.body, undefined);
+  await assert.doesNotReject(count("Mail her"));
+});
+
+test("the configuration may leave requests that name their model as they are", async () => {
+  const without = (...ports) => configuration(upstream.port)(...ports).replace("global:", "global:\n  router: {masks_named_models: false}");
+  await withDaemon(without, async (other) => {
+    const direct = new OpenAI({ apiKey: "unused", baseURL: `${other.url}/v1`, maxRetries: 0 });
+    await direct.chat.completions.create(requestOf("Mail ann@example.com", { model: "repeat" }));
+    assert.equal(JSON.parse(upstream.body).messages[0].content, "Mail ann@example.com");
+  });
 });
 
 test("the log of a daemon that masks holds no personal data", () => {

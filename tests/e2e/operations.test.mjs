@@ -11,7 +11,7 @@ import { after, before, test } from "node:test";
 
 import OpenAI from "openai";
 
-import { Daemon, withDaemon } from "./daemon.mjs";
+import { Daemon, metric, settled, withDaemon } from "./daemon.mjs";
 import { until } from "./until.mjs";
 
 const kModel = resolve("../../models/minilm"); // relative to the folder of tests/e2e/run
@@ -56,6 +56,12 @@ const decision = async () => {
 const management = async (path, options = {}) => {
   const response = await fetch(`${daemon.managementUrl}${path}`, options);
   return { status: response.status, etag: response.headers.get("etag"), body: await response.json() };
+};
+
+/// Returns the number of unreadable requests by model.
+const errors = async () => {
+  const of = async (model) => (await metric(daemon, `llm_request_errors_total{model="${model}",reason="parse_error"}`)) || 0;
+  return { general: await of("general"), unknown: await of("unknown") };
 };
 
 const becomes = (wanted) => until(async () => (await decision()) === wanted, () => `decision ${wanted}; the log:\n${daemon.log}`);
@@ -158,13 +164,16 @@ global:
   try {
     const file = daemon.file;
     await until(() => daemon.log.includes(`notice: ${file}:${kVariable}`), () => daemon.log);
-    const check = () => spawnSync(process.env.SIGNALBOX, ["config", "check", file], { encoding: "utf8" });
-    const ignoring = check();
+    const check = (...options) => spawnSync(process.env.SIGNALBOX, ["config", "check", ...options, file], { encoding: "utf8" });
+    const strict = check();
+    assert.equal(strict.status, 1);
+    assert.equal(strict.stderr, `${file}:${kVariable}\n`);
+    const ignoring = check("--without-keys");
     assert.equal(ignoring.status, 0);
     assert.deepEqual(ignoring.stdout.trim().split("\n"), [`${file}:${kVariable}`, `${file}:${kModel} for jailbreak signals`]);
     assert.match(ignoring.stderr, /2 notices\n$/);
     await writeFile(file, written("fail")(1, 2));
-    const failing = check();
+    const failing = check("--without-keys");
     assert.equal(failing.status, 0);
     assert.ok(failing.stdout.includes(`${file}:${kModel}, but decisions depend on jailbreak signals; fetch it with`), failing.stdout);
     const start = spawnSync(process.env.SIGNALBOX, ["serve", "--config", file], { encoding: "utf8" });
@@ -182,6 +191,23 @@ test("an explanation of a bare chat names the two forms that a request may have"
   assert.match(reply.error.message, /^expected \{"text": .*\} or \{"request": /);
   const wrapped = await management("/api/v1/explain", { method: "POST", body: `{"request": ${body}}` });
   assert.equal(wrapped.status, 200);
+});
+
+test("a request that cannot be read counts for the model that it names", async () => {
+  const before = await errors();
+  for (const [path, body] of [
+    ["/v1/chat/completions", { model: "general", messages: "x" }],
+    ["/v1/messages", { model: "general", max_tokens: 9, messages: "x" }],
+    ["/v1/completions", { model: "general", prompt: 7 }],
+    ["/v1/responses", { model: "general", input: 7 }],
+    ["/v1/chat/completions", { model: "somebody", messages: "x" }],
+  ]) {
+    const reply = await fetch(`${daemon.url}${path}`, { method: "POST", body: JSON.stringify(body) });
+    assert.equal(reply.status, 400, path);
+  }
+  await settled(daemon);
+  const after = await errors();
+  assert.deepEqual([after.general - before.general, after.unknown - before.unknown], [4, 1]);
 });
 
 test("a path without its last letter gets the path that was meant", async () => {

@@ -138,7 +138,7 @@ describe("documents of a Qdrant server", () => {
       const { status, body } = await send(daemon, "How high?");
       assert.equal(status, 502);
       assert.match(body, /the search for them failed/);
-      await until(() => /qdrant 127\.0\.0\.1:\d+: it returned status 403/.test(daemon.log));
+      await until(() => /qdrant 127\.0\.0\.1:\d+: it returned status 403 \(check its api_key\)/.test(daemon.log));
       assert.doesNotMatch(daemon.log, /How high|hunter2|secret-of/);
     }));
 });

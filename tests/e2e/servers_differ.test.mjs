@@ -327,7 +327,7 @@ test("a redirect of a model's server does not reach the client", async () => {
     const init = more ? { method: "POST", body: JSON.stringify({ model: "chats", ...more }) } : { method: "DELETE" };
     const reply = await fetch(`${daemon.url}${path}`, { redirect: "manual", ...init });
     assert.deepEqual([reply.status, reply.headers.get("location")], [502, null], path);
-    assert.match((await reply.json()).error.message, /^backend "chats": it redirects to another address \(HTTP 307\)/);
+    assert.match((await reply.json()).error.message, /^the model's server: it redirects to another address \(HTTP 307\)/);
   }
   const content = await fetch(`${daemon.url}/v1/files/a/content`, { redirect: "manual" });
   assert.deepEqual([content.status, content.headers.get("location")], [307, location]);

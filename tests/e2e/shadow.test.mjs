@@ -30,7 +30,7 @@ const decision = (name, arms, more = "", comparison = "{}", others = "") => `
             arms: [${arms}]
             comparison: ${comparison}${more}`;
 
-const names = ["plain", "judged", "dead", "hasty", "never", "few", "brief", "kept", "noted", "fixed", "two", "worn", "narrow", "silent", "garbled"];
+const names = ["plain", "judged", "dead", "hasty", "never", "few", "brief", "kept", "noted", "fixed", "two", "worn", "narrow", "silent", "garbled", "locked"];
 
 const configuration = (deadPort, drain = "10s") => (port, managementPort) => `
 version: v0.3
@@ -50,6 +50,7 @@ providers:
       reliability: {consecutive_5xx: 1}
       backend_refs: [{name: p1, endpoint: "127.0.0.1:${small.port}"}, {name: p2, endpoint: "127.0.0.1:${small.port}"}]
     - {name: narrow, reliability: {max_in_flight: 1}, backend_refs: [{endpoint: "127.0.0.1:${small.port}"}]}
+    - {name: locked, backend_refs: [{name: node-9, api_key: sk-wrong, endpoint: "127.0.0.1:${small.port}"}]}
 routing:
   signals:
     keywords:
@@ -70,6 +71,7 @@ ${names.map((name) => `      - {name: ${name}, keywords: [${name}]}`).join("\n")
     decision("narrow", "{model: narrow}"),
     decision("silent", "{model: small}"),
     decision("garbled", "{model: small}"),
+    decision("locked", "{model: locked}"),
   ].join("")}
 global:
   spending: {budgets: [{name: all, by: user, amount: 1000}]}
@@ -218,6 +220,15 @@ test("a dead server, an error, garbage and an empty answer are the shadow's fail
   const { shadow } = await spent("plain");
   assert.equal(shadow.failed, 4);
   near(shadow.cost, 2 * kCostOfLarge); // pairs only
+});
+
+test("the log warns if a shadow's server refuses the router's own key", async () => {
+  small.answer = () => ({ status: 401, body: { error: { message: "no" } } });
+  await ask("locked question");
+  await seen("locked", "failed");
+  const warning = 'backend \\"node-9\\" answered 401 to the router\'s own key (api_key)';
+  await until(() => daemon.log.includes(warning), () => daemon.log);
+  assert.ok(!daemon.log.includes("sk-wrong"));
 });
 
 test("a slow shadow ends at its limit, and no client waits for it", async () => {

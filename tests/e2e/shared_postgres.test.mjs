@@ -166,7 +166,7 @@ test("while the server is killed under load, no request fails, and no acknowledg
   assert.equal(postgres.ask(`SELECT count(*) FROM signalbox_responses_responses WHERE record IS NOT NULL AND id = ANY ('{${made.join(",")}}')`), String(made.length));
   for (const { log } of daemons) {
     assert.match(log, /response_api: postgres localhost:\d+: .*; until this is over, new responses stay in this router/);
-    assert.match(log, /router_replay: postgres localhost:\d+: .*; until this is over, new records are dropped/);
+    assert.match(log, /router_replay: postgres localhost:\d+: .*; until this is over, new records wait/);
     assert.ok(!log.includes(postgres.password));
   }
 });

@@ -122,6 +122,15 @@ test("the other router shows, lists and deletes a response, for all", { skip: kS
   }
 });
 
+test("Valkey is read as Redis, with its own keys", { skip: kSkip }, async () => {
+  const valkey = (...ports) => configuration(...ports).replace(/store_backend: redis, redis: .*/, `store_backend: valkey, valkey: {host: 127.0.0.1, port: ${redis.port}, timeout: 30}}`);
+  await withDaemon(valkey, async (third) => {
+    const { id } = await ask(daemons[0], "One");
+    await ask(third, "Two", { previous_response_id: id });
+    assert.deepEqual(continued(), kConversation);
+  });
+});
+
 test("a response survives kill -9 of its router right after the reply", { skip: kSkip }, async () => {
   for (let i = 0; i < kKills; ++i) {
     await withDaemon(patient, async (third) => {

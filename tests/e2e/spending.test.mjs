@@ -39,6 +39,9 @@ providers:
     - name: large
       pricing: {prompt_per_1m: 10, completion_per_1m: 20}
       backend_refs: [{name: large, endpoint: "127.0.0.1:${upstream.port}"}]
+    - name: painter
+      pricing: {per_request: 0.04}
+      backend_refs: [{name: painter, endpoint: "127.0.0.1:${upstream.port}"}]
 routing:
   signals:
     keywords:
@@ -55,6 +58,7 @@ global:
     budgets:
       - {name: refusing, by: key, of: poor, amount: 0.001, per: day}
       - {name: lasting, by: key, of: lasting, amount: 0.001, per: month}
+      - {name: painting, by: key, of: artist, amount: 0.1, per: month}
       - {name: thrifty, by: user, of: thrift, amount: 0.001, then: cheaper}
       - {name: warning, by: group, of: watched, amount: 0.001, per: month, then: warn}
   services:
@@ -193,6 +197,24 @@ test("a spent budget refuses with the time of its renewal", async () => {
     assert.ok(wait > 0 && wait <= 86_400);
     return true;
   });
+});
+
+test("a price of each request lets a budget stop pictures and sounds, whose servers count no tokens", async () => {
+  const artist = client(await make("artist"));
+  const answer = upstream.answer;
+  const draw = () => artist.images.generate({ model: "painter", prompt: "a cat" }).then(() => settled(daemon));
+  try {
+    upstream.answer = () => ({ body: { created: 1, data: [{ b64_json: "AAAA" }] } });
+    await draw();
+    upstream.answer = () => ({ headers: { "content-type": "audio/mpeg" }, body: "sound" });
+    await artist.audio.speech.create({ model: "painter", voice: "alloy", input: "a cat" }).then(() => settled(daemon));
+    near((await spentByKey("artist", 2)).cost, 0.08);
+    upstream.answer = () => ({ body: { created: 1, data: [{ b64_json: "AAAA" }] } });
+    await draw();
+    await assert.rejects(draw(), (error) => error instanceof OpenAI.RateLimitError && error.code === "budget_exceeded");
+  } finally {
+    upstream.answer = answer;
+  }
 });
 
 test("a spent budget takes the cheaper model", async () => {

@@ -115,7 +115,7 @@ export class ScriptedUpstream {
       const { status = 200, headers = {}, body: whole, events, dies, ends } = await this.answer(this.received);
       if (events === undefined) {
         response.writeHead(status, { "content-type": "application/json", ...headers });
-        response.end(typeof whole === "string" ? whole : JSON.stringify(whole));
+        response.end(typeof whole === "string" || whole instanceof Uint8Array ? whole : JSON.stringify(whole));
         return;
       }
       response.writeHead(status, { "content-type": "text/event-stream", ...headers });

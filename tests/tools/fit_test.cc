@@ -197,6 +197,43 @@ TEST_F(Fit, writes_a_classifier_that_the_engine_opens) {
   EXPECT_EQ(read(chosen.out / "model.safetensors"), read(threads.out / "model.safetensors"));
 }
 
+TEST_F(Fit, writes_a_card_that_a_later_fit_replaces) {
+  FitOptions chosen = options(rows_of_a_and_b(1200));
+  const auto report = fit_classifier(chosen);
+  ASSERT_TRUE(report) << report.error().message;
+  const std::string card = read(chosen.out / "README.md");
+  const std::vector<std::string> parts{
+      "\n# head\n",
+      "A linear classifier with 2 labels. It reads the mean of the hidden states of `",
+      fmt::format("fitted to {} texts of `data.jsonl`. {} of them, which were not trained on, ",
+                  report->train + report->validation, report->validation),
+      fmt::format("Measured on {0} texts of the same file that were held out:\n\n    {0} rows: "
+                  "accuracy {1:.4f}",
+                  report->held_out, report->quality->accuracy),
+      "\n      with b "};
+  for (const std::string& part : parts)
+    EXPECT_NE(card.find(part), std::string::npos) << part << " is missing in\n" << card;
+  EXPECT_EQ(card.find(folder_.path().string()), std::string::npos) << card;
+
+  chosen.data = data(rows_of_a_and_b(200));
+  chosen.l2 = 0.5;
+  chosen.balanced = true;
+  ASSERT_TRUE(fit_classifier(chosen));
+  const std::string again = read(chosen.out / "README.md");
+  EXPECT_NE(again.find("Cross-validation in 5 folds chose the temperature"), std::string::npos)
+      << again;
+  EXPECT_NE(again.find("the penalty 0.5 was given. All labels had the same weight."),
+            std::string::npos)
+      << again;
+
+  std::ofstream(chosen.out / "README.md") << "# My head\n";
+  std::string printed;
+  chosen.print = [&](const std::string& line) { printed += line; };
+  ASSERT_TRUE(fit_classifier(chosen));
+  EXPECT_EQ(read(chosen.out / "README.md"), "# My head\n");
+  EXPECT_NE(printed.find("README.md: is not a card of a fit"), std::string::npos) << printed;
+}
+
 // The folder is refused before any text is embedded, and its contents do not change.
 TEST_F(Fit, a_folder_with_other_files_is_not_changed) {
   FitOptions chosen = options(rows_of_a_and_b(200));
@@ -288,7 +325,7 @@ TEST_F(Fit, a_refit_that_cannot_be_written_leaves_the_head_as_it_was) {
   std::set<std::string> names;
   for (const auto& file : std::filesystem::directory_iterator(chosen.out))
     names.insert(file.path().filename().string());
-  EXPECT_EQ(names, (std::set<std::string>{"config.json", "model.safetensors"}));
+  EXPECT_EQ(names, (std::set<std::string>{"README.md", "config.json", "model.safetensors"}));
 }
 
 TEST_F(Fit, a_refit_whose_weights_cannot_be_put_in_place_leaves_the_configuration) {

@@ -256,10 +256,7 @@ TEST(SentencePieceSymbols, defined_by_users_are_found_first_and_control_symbols_
 std::unique_ptr<Pair> encoder_of(const VocabularyClass& tokenizer, const std::string& settings,
                                  const std::string& bytes) {
   auto pair = pair_of(bytes);
-  const ModelFiles files{
-      .has = [](const std::string& name) { return name == kTokenizerConfigFile; },
-      .read = [&](const std::string&) -> Result<std::string> { return settings; }};
-  const auto read = TokenizerSettings::read(files);
+  const auto read = tokenizer::parse_settings({.config = settings});
   EXPECT_TRUE(read) << read.error().message;
   const auto json = class_tokenizer(tokenizer, bytes, *read);
   EXPECT_TRUE(json) << json.error().message;

@@ -359,7 +359,7 @@ TEST(MakeTokenizer, errors_name_the_added_token) {
             "vocabulary, found 3");
   EXPECT_EQ(error_of(added(R"({"<ent>": "9"})")),
             "added_tokens.json: \"<ent>\": expected an id from 0 to 16777215, found \"\\\"9\\\"\"");
-  EXPECT_EQ(error_of(added("[]")), "added_tokens.json: expected a JSON object");
+  EXPECT_EQ(error_of(added("[]")), "added_tokens.json: expected an object, found array");
   const auto settings = [](const std::string& json) {
     return with(xlm_roberta(), "tokenizer_config.json", json);
   };
@@ -367,10 +367,9 @@ TEST(MakeTokenizer, errors_name_the_added_token) {
             "tokenizer_config.json: added_tokens_decoder.x: expected an id from 0 to 16777215, "
             "found \"x\"");
   EXPECT_EQ(error_of(settings(R"({"added_tokens_decoder": {"9": {}}})")),
-            "tokenizer_config.json: added_tokens_decoder.9: content: expected a token, found "
-            "nothing");
+            "tokenizer_config.json: added_tokens_decoder.9.content: missing");
   EXPECT_EQ(error_of(settings(R"({"mask_token": 5})")),
-            "tokenizer_config.json: mask_token: expected a string, found 5");
+            "tokenizer_config.json: mask_token: expected an object, found number");
 }
 
 }  // namespace

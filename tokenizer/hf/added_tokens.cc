@@ -54,8 +54,8 @@ Result<ListedToken> read_added_token(const Field& token, const Vocabulary& vocab
   return listed;
 }
 
-// Puts the tokens of the settings into the list. The tokens of added_tokens_decoder replace the
-// flags of tokens in the list, and they extend the vocabulary. Tokens with a role do neither,
+// Puts the tokens of the settings into the list. Added tokens extend the vocabulary, and those of
+// added_tokens_decoder replace the flags of tokens in the list. Tokens with a role do neither,
 // because a network may have no row for them.
 class Extension {
  public:
@@ -79,7 +79,7 @@ class Extension {
     ids_end_ = std::max(ids_end_, id + 1);
     if (found == places_.end()) {
       append(stated, id);
-    } else {
+    } else if (stated.has_flags) {
       list_[found->second] = {stated.token, stated.special, stated.path};
     }
     return {};

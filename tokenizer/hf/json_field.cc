@@ -20,11 +20,17 @@ std::string in_quotes(std::string_view text) {
 
 Result<Field> Field::member(std::string_view key) const {
   SIGNALBOX_TRY_VOID(expect(json::Type::kObject));
-  const auto found = value_.find(key);
+  std::optional<json::Value> found;
+  int count = 0;
+  for (const json::Member& member : value_.members()) {
+    if (member.key != key) continue;
+    found = member.value;
+    ++count;
+  }
   Field field(found.value_or(value_),
-              path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key));
-  if (!found) return field.corrupt("missing");
-  if (value_.count(key) > 1) return field.corrupt("there {} times", value_.count(key));
+              path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key), repeated_);
+  if (count == 0) return field.corrupt("missing");
+  if (count > 1 && repeated_ == Repeated::kRefused) return field.corrupt("there {} times", count);
   return field;
 }
 
@@ -40,7 +46,7 @@ Result<std::vector<Field>> Field::elements() const {
   SIGNALBOX_TRY_VOID(expect(json::Type::kArray));
   std::vector<Field> out;
   for (const json::Value& item : value_.items()) {
-    out.emplace_back(item, fmt::format("{}[{}]", path_, out.size()));
+    out.emplace_back(item, fmt::format("{}[{}]", path_, out.size()), repeated_);
   }
   return out;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Strict reading of a tokenizer.json. Each value carries its path, so that errors can report where
-// the file is wrong.
+// Strict reading of a tokenizer.json and of the files beside it. Each value carries its path, so
+// that errors can report where the file is wrong.
 
 #include <cstdint>
 #include <optional>
@@ -13,11 +13,15 @@
 
 namespace signalbox::tokenizer {
 
+/// What a member that is there several times means: an error, or its last value, as in Python.
+enum class Repeated : uint8_t { kRefused, kLast };
+
 /// A value and its path, such as `model.vocab["x"]`. All errors are kCorrupt and begin with the
-/// path.
+/// path. The members and elements of a value inherit its `repeated`.
 class Field {
  public:
-  Field(json::Value value, std::string path) : value_(value), path_(std::move(path)) {}
+  Field(json::Value value, std::string path, Repeated repeated = Repeated::kRefused)
+      : value_(value), path_(std::move(path)), repeated_(repeated) {}
 
   const json::Value& value() const { return value_; }
   const std::string& path() const { return path_; }
@@ -44,6 +48,7 @@ class Field {
  private:
   json::Value value_;
   std::string path_;
+  Repeated repeated_;
 };
 
 /// Formats text from the file for an error: a JSON string, cut at 64 bytes.

@@ -26,10 +26,12 @@ Result<Step> read_bert_with(const Field& normalizer, const Settings& settings) {
   SIGNALBOX_TRY(options.handle_chinese_chars, flag(normalizer, "handle_chinese_chars"));
   SIGNALBOX_TRY(options.lowercase, flag(normalizer, "lowercase"));
   SIGNALBOX_TRY(auto strip_accents, optional_flag(normalizer, "strip_accents"));
-  options.handle_chinese_chars =
-      settings.handle_chinese_chars.value_or(options.handle_chinese_chars);
-  options.lowercase = settings.lowercase.value_or(options.lowercase);
-  strip_accents = settings.strip_accents.value_or(strip_accents);
+  if (!settings.keeps_normalizer) {
+    options.handle_chinese_chars =
+        settings.handle_chinese_chars.value_or(options.handle_chinese_chars);
+    options.lowercase = settings.lowercase.value_or(options.lowercase);
+    strip_accents = settings.strip_accents.value_or(strip_accents);
+  }
   options.strip_accents = strip_accents.value_or(options.lowercase);
   return std::make_unique<BertNormalizer>(options);
 }

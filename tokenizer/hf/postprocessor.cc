@@ -101,6 +101,9 @@ struct Steps {
   Postprocessor::Options options;
   std::string_view adds;  // name of the post-processor that adds special tokens
   int32_t ids_end;
+  // Replace the values of a RobertaProcessing.
+  std::optional<bool> trim_offsets;
+  std::optional<bool> add_prefix_space;
 };
 
 Result<void> read_step(const Field& processor, Steps& steps);
@@ -137,7 +140,7 @@ Result<void> read_bert(const Field& processor, Steps& steps) {
   return {};
 }
 
-Result<void> read_trim(const Field& processor, Steps& steps) {
+Result<void> read_byte_level(const Field& processor, Steps& steps) {
   SIGNALBOX_TRY(const bool trim_offsets, flag(processor, "trim_offsets"));
   SIGNALBOX_TRY(const bool add_prefix_space, flag(processor, "add_prefix_space"));
   if (trim_offsets) steps.options.trims.push_back(add_prefix_space);
@@ -145,7 +148,10 @@ Result<void> read_trim(const Field& processor, Steps& steps) {
 }
 
 Result<void> read_roberta(const Field& processor, Steps& steps) {
-  SIGNALBOX_TRY_VOID(read_trim(processor, steps));
+  SIGNALBOX_TRY(const bool trim_offsets, flag(processor, "trim_offsets"));
+  SIGNALBOX_TRY(const bool add_prefix_space, flag(processor, "add_prefix_space"));
+  if (steps.trim_offsets.value_or(trim_offsets))
+    steps.options.trims.push_back(steps.add_prefix_space.value_or(add_prefix_space));
   SIGNALBOX_TRY(const int32_t sep, read_token_pair(processor, "sep", steps.ids_end));
   SIGNALBOX_TRY(const int32_t cls, read_token_pair(processor, "cls", steps.ids_end));
   const TemplatePiece begin = special_piece(cls, 0);
@@ -157,13 +163,10 @@ Result<void> read_roberta(const Field& processor, Steps& steps) {
   return {};
 }
 
-Result<void> read_byte_level(const Field& processor, Steps& steps) {
-  return read_trim(processor, steps);
-}
-
 Result<void> read_sequence(const Field& processor, Steps& steps) {
   SIGNALBOX_TRY(const Field list, processor.member("processors"));
   SIGNALBOX_TRY(const auto elements, list.elements());
+  steps.trim_offsets = steps.add_prefix_space = std::nullopt;  // they concern no inner steps
   for (const Field& element : elements) SIGNALBOX_TRY_VOID(read_step(element, steps));
   return {};
 }
@@ -211,9 +214,21 @@ void add_marks(bool adds_bos, bool adds_eos, MarkIds marks, Template& out) {
   }
 }
 
+// Without the key of a mark, release 4 of the library does what the class does by default, and
+// release 5 what the tokenizer.json says. If they differ, neither can be chosen.
+Result<void> check_missing_flag(const Settings& settings, std::string_view key, bool by_class,
+                                bool by_file) {
+  if (by_class == by_file) return {};
+  return fail(Code::kCorrupt,
+              "post_processor: {} the token that {} of {} is about, and {} {} by default: "
+              "expected the key to be stated",
+              by_file ? "adds" : "lacks", key, kTokenizerConfigFile, settings.begins_by_default,
+              by_class ? "adds it" : "leaves it out");
+}
+
 // Applies the flags of the settings. To replace marks, the templates are made anew without any
 // other special tokens, as the reference does. A flag for a token that is not named has no effect.
-void apply_marks(const Settings& settings, MarkIds marks, Templates& full) {
+Result<void> apply_marks(const Settings& settings, MarkIds marks, Templates& full) {
   const TemplatePiece& first = full.single.front();
   const TemplatePiece& last = full.single.back();
   bool adds_bos = settings.adds_bos == true && marks.bos >= 0 && first.kind != PieceKind::kSpecial;
@@ -223,11 +238,26 @@ void apply_marks(const Settings& settings, MarkIds marks, Templates& full) {
     const bool ends = is_mark(last, marks.eos);
     adds_bos = marks.bos < 0 ? begins : settings.adds_bos.value_or(begins);
     adds_eos = marks.eos < 0 ? ends : settings.adds_eos.value_or(ends);
-    if (adds_bos == begins && adds_eos == ends) return;
+    if (!settings.begins_by_default.empty()) {
+      if (marks.bos >= 0 && !settings.adds_bos)
+        SIGNALBOX_TRY_VOID(check_missing_flag(settings, "add_bos_token", true, begins));
+      if (marks.eos >= 0 && !settings.adds_eos)
+        SIGNALBOX_TRY_VOID(check_missing_flag(settings, "add_eos_token", false, ends));
+    }
+    if (adds_bos == begins && adds_eos == ends) return {};
     full = {{kFirst}, {kFirst, kSecond}};
   }
   add_marks(adds_bos, adds_eos, marks, full.single);
   add_marks(adds_bos, adds_eos, marks, full.pair);
+  return {};
+}
+
+void remove_types(Postprocessor::Options& options) {
+  for (Templates* templates : {&options.full, &options.plain}) {
+    for (Template* form : {&templates->single, &templates->pair}) {
+      for (TemplatePiece& piece : *form) piece.type_id = piece.later_type_id = 0;
+    }
+  }
 }
 
 }  // namespace
@@ -235,10 +265,12 @@ void apply_marks(const Settings& settings, MarkIds marks, Templates& full) {
 Result<Postprocessor> read_postprocessor(const Field& root, const Settings& settings, MarkIds marks,
                                          int32_t ids_end) {
   const Templates none = {{kFirst}, {kFirst, kSecond}};
-  Steps steps{{none, none, {}}, {}, ids_end};
+  Steps steps{{none, none, {}}, {}, ids_end, settings.trim_offsets, std::nullopt};
+  if (settings.trim_offsets) steps.add_prefix_space = settings.add_prefix_space;
   SIGNALBOX_TRY(const auto processor, root.optional_member("post_processor"));
   if (processor) SIGNALBOX_TRY_VOID(read_step(*processor, steps));
-  apply_marks(settings, marks, steps.options.full);
+  SIGNALBOX_TRY_VOID(apply_marks(settings, marks, steps.options.full));
+  if (settings.has_types == false) remove_types(steps.options);
   return Postprocessor(std::move(steps.options));
 }
 

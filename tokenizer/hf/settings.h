@@ -1,10 +1,9 @@
 #pragma once
-// The files beside a tokenizer.json that change what it does: tokenizer_config.json and
-// special_tokens_map.json. They have the effect that they have in Hugging Face's transformers, as
-// far as it concerns ids and lengths. The library's defaults of missing keys are not applied: a
-// missing key leaves the tokenizer.json as it is. Release 5 of the library makes the marks around a
-// text anew for any class, release 4 only for the classes of read_marks(). Here other classes never
-// lose a mark.
+// The settings of a tokenizer: the files beside its tokenizer.json, or beside the vocabulary from
+// which one is made. They have the effect that they have in Hugging Face's transformers, as far as
+// it concerns ids and lengths. Release 5 of the library makes the marks around a text anew for any
+// class, release 4 only for the classes of Settings::replaces_marks. Here other classes never lose
+// a mark.
 
 #include <array>
 #include <cstdint>
@@ -16,15 +15,17 @@
 
 #include "base/error.h"
 #include "tokenizer/added_tokens.h"
+#include "tokenizer/hf/file_names.h"
 #include "tokenizer/tokenizer.h"
 
 namespace signalbox::tokenizer {
 
 /// A token that the files name.
 struct StatedToken {
-  AddedToken token;      // its id is -1 if the files state none
-  bool special = false;  // see Settings::splits_special_tokens
-  std::string path;      // "mask_token of tokenizer_config.json", for errors
+  AddedToken token;        // its id is -1 if the files state none
+  bool special = false;    // see Settings::splits_special_tokens
+  bool has_flags = false;  // false: those that the token has otherwise hold
+  std::string path;        // "mask_token of tokenizer_config.json", for errors
 };
 
 /// The keys of the tokens that have a role. Lists of further tokens have other keys.
@@ -34,36 +35,70 @@ inline constexpr size_t kBosRole = 0;
 inline constexpr size_t kEosRole = 1;
 
 struct Settings {
+  // The classes that tokenizer_config.json and config.json name, without the ending "Fast"; "" if
+  // none. A model_type in config.json stands for a class, too.
+  std::string own_class;
+  std::string model_class;
+
   // Options of a BertNormalizer:
   std::optional<bool> lowercase;
   std::optional<bool> handle_chinese_chars;
   std::optional<std::optional<bool>> strip_accents;  // null: as `lowercase`
+  bool keeps_normalizer = false;                     // the three options have no effect
 
   std::optional<bool> add_prefix_space;  // of the pre-tokenizer ByteLevel
+  std::optional<bool> trim_offsets;      // of the post-processor RobertaProcessing
+
+  // Options that only matter where a tokenizer.json is made from a vocabulary:
+  std::optional<bool> keep_accents;
+  std::optional<bool> remove_space;
+  std::optional<bool> split_by_punct;
+  std::optional<bool> legacy;
+  std::optional<int32_t> extra_ids;
 
   // The marks around a text.
   std::optional<bool> adds_bos;
   std::optional<bool> adds_eos;
   bool replaces_marks = false;  // otherwise a mark is only added where the tokenizer.json has none
+  // The class that adds bos_token and no eos_token if the two keys are missing; "" if none does.
+  std::string_view begins_by_default;
 
-  std::vector<StatedToken> added;  // of added_tokens_decoder, by id
+  std::optional<bool> has_types;  // false: every token has the type 0, whatever the file says
+
+  std::vector<StatedToken> added;  // of added_tokens_decoder or added_tokens.json, by id
+  std::string added_file;          // "tokenizer_config.json: added_tokens_decoder", for errors
   std::array<std::optional<StatedToken>, kRoles.size()> roles;
-  std::vector<StatedToken> listed;     // further special tokens
-  bool splits_special_tokens = false;  // they are not found in a text
+  std::array<bool, kRoles.size()> states_role = {};  // also as null, which means that it has none
+  std::vector<StatedToken> listed;                   // further special tokens
+  bool splits_special_tokens = false;                // they are not found in a text
 
   std::optional<TruncationSide> side;
   int32_t tokens_max = 0;  // 0: no limit
+
+  /// The token that the files name for a role ("cls_token"), or `otherwise`.
+  std::string token_for(std::string_view role, std::string_view otherwise) const;
 };
 
-/// Returns true for a class of the library that stands for any tokenizer.json. The name is without
-/// the ending "Fast".
-bool is_plain_class(std::string_view name);
+/// The texts of the files, as far as they exist.
+struct SettingsFiles {
+  std::optional<std::string> config = {};   // kTokenizerConfigFile
+  std::optional<std::string> special = {};  // kSpecialTokensFile
+  std::optional<std::string> added = {};    // kAddedTokensFile
+  std::optional<std::string> model = {};    // kModelConfigFile
+};
 
-/// Reads the texts of tokenizer_config.json and special_tokens_map.json, as far as they exist. The
-/// second counts only if the first has no added_tokens_decoder. Errors: kCorrupt with file and key.
-Result<Settings> parse_settings(std::optional<std::string> config, std::optional<std::string> map);
+/// Reads the files as Python does: of several members of one name the last counts, and numbers may
+/// be infinite. The tokens of special_tokens_map.json replace those of tokenizer_config.json; its
+/// added_tokens_decoder replaces special_tokens_map.json and added_tokens.json. Only options that
+/// are stated are set. Errors: kCorrupt with file and key, but none for config.json.
+Result<Settings> parse_settings(SettingsFiles files);
 
-/// parse_settings() for the files of a model directory. Errors: also kIo.
+/// parse_settings() for the files beside a tokenizer.json, with the defaults of the class for keys
+/// that are missing. Errors: also kIo.
 Result<Settings> read_settings(const std::filesystem::path& directory);
+
+/// Sets the options that are not stated to what the class does without them, where it changes what
+/// a tokenizer.json says.
+void apply_class_defaults(Settings& settings);
 
 }  // namespace signalbox::tokenizer

@@ -25,7 +25,11 @@ int verify_log(const std::vector<std::string>& files) {
     std::printf("the last line is torn: %zu bytes without a line break are not checked\n",
                 verified->torn_bytes);
   const uint64_t count = verified->first == 0 ? 0 : verified->last.number - verified->first + 1;
-  std::printf("%lu entries are as they were written\n", static_cast<unsigned long>(count));
+  if (count == 1) {
+    std::puts("1 entry is as it was written");
+  } else {
+    std::printf("%lu entries are as they were written\n", static_cast<unsigned long>(count));
+  }
   if (count > 0)
     std::printf("entry %lu is the last; its digest is %s\n",
                 static_cast<unsigned long>(verified->last.number), verified->last.digest.c_str());

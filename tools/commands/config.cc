@@ -2,6 +2,8 @@
 // configuration file, converts an older file to v0.3, or prints the format for editors and for
 // people.
 
+#include <fmt/ranges.h>
+
 #include <cstdio>
 #include <cxxopts.hpp>
 #include <string>
@@ -9,9 +11,8 @@
 
 #include "base/counted.h"
 #include "router/config/load.h"
+#include "router/daemon/check.h"
 #include "router/models/models.h"
-#include "router/replies/reply_guards.h"
-#include "router/routing/router.h"
 #include "tools/command.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
@@ -19,31 +20,43 @@
 namespace signalbox::tools {
 namespace {
 
-// Compiles the file as the daemon does, only without models, so that a file that passes also
-// starts.
-Result<void> compile(const config::Config& config) {
-  SIGNALBOX_TRY(const auto router, routing::Router::create(config, {}));
-  SIGNALBOX_TRY(const auto guards, replies::ReplyGuards::create(router->config(), {}));
-  return {};
+// Such as "3 decisions", or "3 decisions in 2 recipes (alpha, beta)".
+std::string decisions_of(const config::Config& config) {
+  size_t decisions = config.routing.decisions.size();
+  std::vector<std::string_view> names;
+  for (const config::Recipe& recipe : config.recipes) {
+    decisions += recipe.routing.decisions.size();
+    names.push_back(recipe.name);
+  }
+  std::string out = counted(decisions, "decision");
+  if (names.empty()) return out;
+  return fmt::format("{} in {}{} ({})", out,
+                     config.routing.decisions.empty() ? "" : "the routing at the top and ",
+                     counted(names.size(), "recipe"), fmt::join(names, ", "));
 }
 
-int check(const std::string& path, bool strict) {
-  const config::Inspection inspection = config::inspect(path, {.strict = strict});
-  std::vector<std::string> notices = inspection.notices;
+// Reports the errors and the notices of a start.
+int check(const std::string& path, const config::LoadOptions& load_options) {
+  config::Inspection inspection = config::inspect(path, load_options);
+  std::vector<std::string> notices = std::move(inspection.notices);
+  const auto add = [&notices](const std::vector<std::string>& more) {
+    notices.insert(notices.end(), more.begin(), more.end());
+  };
+  Result<std::vector<std::string>> checked;
   if (inspection.config) {
-    for (std::string& notice : models::missing_model_notices(*inspection.config))
-      notices.push_back(std::move(notice));
+    add(models::missing_model_notices(*inspection.config));
+    checked = daemon::check(*inspection.config);
+    if (checked) add(*checked);
   }
   for (const std::string& notice : notices) std::printf("%s\n", notice.c_str());
   if (!inspection.config) {
     std::fprintf(stderr, "%s\n", inspection.config.error().message.c_str());
     return kExitFailure;
   }
-  if (const auto done = compile(*inspection.config); !done) return report(done.error());
+  if (!checked) return report(checked.error());
   const std::string found = fmt::format(
       "{}: ok: {}, {}, {}\n", path, counted(inspection.config->providers.models.size(), "model"),
-      counted(inspection.config->routing.decisions.size(), "decision"),
-      counted(notices.size(), "notice"));
+      decisions_of(*inspection.config), counted(notices.size(), "notice"));
   std::fputs(found.c_str(), stderr);
   return kExitOk;
 }
@@ -71,13 +84,16 @@ int config_command(int argc, char** argv) {
       "Schema or as a page.");
   options.positional_help("check FILE | migrate FILE | schema | reference");
   options.add_options()("strict", "check: treat unknown keys as errors")(
+      "without-keys",
+      "check: do not require the variables that contain keys of servers and tokens")(
       "words", "check FILE, migrate FILE, schema or reference",
       cxxopts::value<std::vector<std::string>>());
   options.parse_positional("words");
   return with_options(options, argc, argv, {"words"}, [](const cxxopts::ParseResult& parsed) {
     const auto words = parsed["words"].as<std::vector<std::string>>();
     if (words.size() == 2 && words[0] == "check")
-      return check(words[1], parsed.count("strict") > 0);
+      return check(words[1], {.strict = parsed.count("strict") > 0,
+                              .keys_required = parsed.count("without-keys") == 0});
     if (words.size() == 2 && words[0] == "migrate") return migrate(words[1]);
     if (words.size() == 1 && words[0] == "schema") return print(config::schema() + "\n");
     if (words.size() == 1 && words[0] == "reference") return print(config::reference());

@@ -38,6 +38,21 @@ std::string to_json(const std::vector<engine::RankedDocument>& ranked) {
   return out.end_array().end_object().take();
 }
 
+// A query that is cut by itself is cut with every document. So a long query is split into tokens
+// only once.
+Result<void> count_cut(const engine::TextModel& model, std::string_view query,
+                       const std::vector<std::string_view>& documents, TruncationCounter& out) {
+  SIGNALBOX_TRY(const bool query_is_cut, model.is_cut({.text = query}));
+  for (const std::string_view document : documents) {
+    bool cut = query_is_cut;
+    if (!cut) {
+      SIGNALBOX_TRY(cut, model.is_cut({.text = query, .pair = document}));
+    }
+    out.add(cut);
+  }
+  return {};
+}
+
 int rerank(const engine::TextModel& model, size_t head) {
   if (const auto fit = engine::check_reranker(model.heads()[head]); !fit)
     return report(fit.error());
@@ -46,10 +61,7 @@ int rerank(const engine::TextModel& model, size_t head) {
     SIGNALBOX_TRY(const std::string_view query, string_member(row, "query"));
     SIGNALBOX_TRY(const auto documents, read_documents(row));
     SIGNALBOX_TRY(const auto ranked, engine::rerank(model, head, query, documents));
-    for (const std::string_view document : documents) {
-      SIGNALBOX_TRY(const bool cut, model.is_cut({.text = query, .pair = document}));
-      truncated.add(cut);
-    }
+    SIGNALBOX_TRY_VOID(count_cut(model, query, documents, truncated));
     return to_json(ranked);
   });
   truncated.print("rerank", fmt::format("the model's {} tokens", model.tokens_max()));

@@ -13,6 +13,7 @@
 #include "tools/fit/examples.h"
 #include "tools/fit/head_folder.h"
 #include "tools/fit/layer.h"
+#include "tools/fit/model_card.h"
 #include "tools/unreachable_spans.h"
 
 namespace signalbox::tools {
@@ -163,6 +164,7 @@ FitReport report_on(const Examples& examples) {
   out.train = examples.train.size();
   out.validation = examples.validation.size();
   out.held_out = examples.held_out.size();
+  out.folds = examples.folds;
   return out;
 }
 
@@ -204,6 +206,7 @@ Result<FitReport> fit_classifier(const FitOptions& options) {
         return {};
       }));
   report.quality = classifier_quality(examples.labels, truths, scores);
+  SIGNALBOX_TRY_VOID(write_card(options, report));
   return report;
 }
 
@@ -237,6 +240,7 @@ Result<FitReport> fit_tagger(const FitOptions& options) {
   }
   SIGNALBOX_TRY(const auto model, open_fitted(options));
   SIGNALBOX_TRY(report.spans, measure_spans(*model, examples.held_out, examples.labels));
+  SIGNALBOX_TRY_VOID(write_card(options, report));
   return report;
 }
 

@@ -26,6 +26,7 @@ struct FitOptions {
 
 struct FitReport {
   size_t train = 0, validation = 0, held_out = 0;  // texts
+  int32_t folds = 0;                               // of cross-validation; 0: there was none
   double l2 = 0;
   double temperature = 0;                 // the layer's scores are already divided by it
   double loss = 0;                        // mean negative log-likelihood on the validation rows
@@ -34,8 +35,8 @@ struct FitReport {
 };
 
 /// Writes config.json and model.safetensors of a linear head to options.out, opens it with its
-/// trunk, and measures it on the held-out texts. Errors: those of the files; kTooLarge if the
-/// vectors need more than four gigabytes.
+/// trunk, measures it on the held-out texts and writes its card. Errors: those of the files;
+/// kTooLarge if the vectors need more than four gigabytes.
 Result<FitReport> fit_classifier(const FitOptions& options);
 Result<FitReport> fit_tagger(const FitOptions& options);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "tools/vocabulary/added_pieces.h"
 #include "tools/vocabulary/vocabulary_files.h"
 
 namespace signalbox::tools {
@@ -84,7 +85,7 @@ Result<std::vector<Merge>> read_merges(std::string_view text, const KnownPieces&
 
 // The tokens that the classes have by themselves, as far as the vocabulary contains them. Qwen's is
 // added to a vocabulary without it, unless the settings name others for all its roles.
-std::vector<HfAddedToken> known_tokens(VocabularyKind kind, const TokenizerSettings& settings,
+std::vector<HfAddedToken> known_tokens(VocabularyKind kind, const tokenizer::Settings& settings,
                                        const KnownPieces& vocabulary) {
   std::vector<HfAddedToken> out;
   if (kind == VocabularyKind::kQwen2) {
@@ -113,7 +114,7 @@ struct Mark {
 };
 
 // Returns the mark that the settings or the class name for a role.
-Result<Mark> byte_mark_of(const VocabularyClass& tokenizer, const TokenizerSettings& settings,
+Result<Mark> byte_mark_of(const VocabularyClass& tokenizer, const tokenizer::Settings& settings,
                           std::string_view role, std::string_view otherwise,
                           const KnownPieces& vocabulary) {
   Mark mark{.text = settings.token_for(role, otherwise)};
@@ -154,24 +155,24 @@ void write_qwen_words(bool add_prefix_space, json::Writer& out) {
   out.end_array().end_object();
 }
 
-Result<void> write_roberta(const VocabularyClass& tokenizer, const TokenizerSettings& settings,
+Result<void> write_roberta(const VocabularyClass& tokenizer, const tokenizer::Settings& settings,
                            bool add_prefix_space, const KnownPieces& vocabulary,
                            json::Writer& out) {
   SIGNALBOX_TRY(const Mark begin,
                 byte_mark_of(tokenizer, settings, "cls_token", "<s>", vocabulary));
   SIGNALBOX_TRY(const Mark end, byte_mark_of(tokenizer, settings, "sep_token", "</s>", vocabulary));
-  SIGNALBOX_TRY(const bool trims, settings.config.root().boolean("trim_offsets", true));
   out.begin_object().member("type", "RobertaProcessing");
   write_mark("sep", end, out);
   write_mark("cls", begin, out);
-  out.member("trim_offsets", trims).member("add_prefix_space", add_prefix_space).end_object();
+  out.member("trim_offsets", settings.trim_offsets.value_or(true))
+      .member("add_prefix_space", add_prefix_space)
+      .end_object();
   return {};
 }
 
-Result<void> write_gpt2(const VocabularyClass& tokenizer, const TokenizerSettings& settings,
+Result<void> write_gpt2(const VocabularyClass& tokenizer, const tokenizer::Settings& settings,
                         const KnownPieces& vocabulary, json::Writer& out) {
-  SIGNALBOX_TRY(const bool begins, settings.config.root().boolean("add_bos_token", false));
-  if (!begins) {
+  if (!settings.adds_bos.value_or(false)) {
     write_byte_level({.trim_offsets = false}, out);
     return {};
   }
@@ -183,10 +184,9 @@ Result<void> write_gpt2(const VocabularyClass& tokenizer, const TokenizerSetting
   return {};
 }
 
-Result<void> write_qwen2(const VocabularyClass& tokenizer, const TokenizerSettings& settings,
+Result<void> write_qwen2(const VocabularyClass& tokenizer, const tokenizer::Settings& settings,
                          const KnownPieces& vocabulary, json::Writer& out) {
-  SIGNALBOX_TRY(const bool ends, settings.config.root().boolean("add_eos_token", false));
-  if (!ends) {
+  if (!settings.adds_eos.value_or(false)) {
     write_byte_level({.trim_offsets = false}, out);
     return {};
   }
@@ -198,7 +198,7 @@ Result<void> write_qwen2(const VocabularyClass& tokenizer, const TokenizerSettin
 }
 
 Result<void> write_post_processor(const VocabularyClass& tokenizer,
-                                  const TokenizerSettings& settings, bool add_prefix_space,
+                                  const tokenizer::Settings& settings, bool add_prefix_space,
                                   const KnownPieces& vocabulary, json::Writer& out) {
   out.key("post_processor");
   if (tokenizer.kind == VocabularyKind::kGpt2)
@@ -222,7 +222,7 @@ void write_model(std::string_view vocabulary, const std::vector<Merge>& merges, 
 
 Result<std::string> byte_pair_tokenizer(const VocabularyClass& tokenizer, std::string vocabulary,
                                         std::string_view merges,
-                                        const TokenizerSettings& settings) {
+                                        const tokenizer::Settings& settings) {
   auto document =
       json::Document::parse(std::move(vocabulary), {.bytes = kVocabularyBytesMax, .depth = 2});
   if (!document) return fail_in(kBytePairVocabulary, std::move(document).error());
@@ -231,8 +231,7 @@ Result<std::string> byte_pair_tokenizer(const VocabularyClass& tokenizer, std::s
   SIGNALBOX_TRY(const auto tokens, join_added_tokens(known_tokens(tokenizer.kind, settings, pieces),
                                                      settings, pieces));
   for (const HfAddedToken& token : tokens) pieces.ids.emplace(token.content, token.id);
-  SIGNALBOX_TRY(const bool add_prefix_space,
-                settings.config.root().boolean("add_prefix_space", false));
+  const bool add_prefix_space = settings.add_prefix_space.value_or(false);
   json::Writer out;
   out.begin_object().member("version", "1.0").key("truncation").null().key("padding").null();
   write_added_tokens(tokens, out);

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "tools/vocabulary/tokenizer_settings.h"
 #include "tools/vocabulary/vocabulary_class.h"
 
 namespace signalbox::tools {
@@ -17,6 +16,7 @@ namespace signalbox::tools {
 /// Errors: kCorrupt with the file and the line, also for a merge of or to a piece that the
 /// vocabulary lacks.
 Result<std::string> byte_pair_tokenizer(const VocabularyClass& tokenizer, std::string vocabulary,
-                                        std::string_view merges, const TokenizerSettings& settings);
+                                        std::string_view merges,
+                                        const tokenizer::Settings& settings);
 
 }  // namespace signalbox::tools

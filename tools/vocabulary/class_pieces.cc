@@ -14,6 +14,7 @@
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "tokenizer/unicode/unicode.h"
+#include "tools/vocabulary/added_pieces.h"
 #include "tools/vocabulary/sentencepiece_model.h"
 #include "tools/vocabulary/sentencepiece_to_hf.h"
 
@@ -26,7 +27,6 @@ using Piece = SentencePieceModel::Piece;
 using PieceType = SentencePieceModel::PieceType;
 
 constexpr float kNeverChosen = -100;  // the library's addition to scores of pieces to avoid
-constexpr int32_t kExtraIdsMax = 1000;
 
 // The tokens that a class has by itself, as far as its vocabulary contains them. DeBERTa's mask is
 // added to a vocabulary without it.
@@ -196,7 +196,7 @@ Result<void> arrange(Kind kind, int32_t extra_ids, Model& model) {
 
 // `has_own_normalizer`: of the class. It may change more than the model's does, so that all tokens
 // are found before it.
-Result<std::vector<HfAddedToken>> tokens_of(Kind kind, const TokenizerSettings& settings,
+Result<std::vector<HfAddedToken>> tokens_of(Kind kind, const tokenizer::Settings& settings,
                                             const Model& model, bool has_own_normalizer) {
   KnownPieces pieces;
   for (const Piece& piece : model.pieces) pieces.ids.emplace(piece.text, pieces.size++);
@@ -219,7 +219,7 @@ Result<std::vector<HfAddedToken>> tokens_of(Kind kind, const TokenizerSettings& 
 }
 
 // Returns the mark that the settings or the class name for a role.
-Result<std::string> mark_of(const VocabularyClass& tokenizer, const TokenizerSettings& settings,
+Result<std::string> mark_of(const VocabularyClass& tokenizer, const tokenizer::Settings& settings,
                             std::string_view role, std::string_view otherwise, const Model& model) {
   std::string mark = settings.token_for(role, otherwise);
   if (model.find(mark) >= 0) return mark;
@@ -228,10 +228,10 @@ Result<std::string> mark_of(const VocabularyClass& tokenizer, const TokenizerSet
 }
 
 Result<HfMarks> decoder_marks_of(const VocabularyClass& tokenizer,
-                                 const TokenizerSettings& settings, const Model& model) {
+                                 const tokenizer::Settings& settings, const Model& model) {
   const Special& special = special_of(tokenizer.kind);
-  SIGNALBOX_TRY(const bool begins, settings.config.root().boolean("add_bos_token", true));
-  SIGNALBOX_TRY(const bool ends, settings.config.root().boolean("add_eos_token", false));
+  const bool begins = settings.adds_bos.value_or(true);
+  const bool ends = settings.adds_eos.value_or(false);
   std::string begin, end;
   if (begins) {
     SIGNALBOX_TRY(begin, mark_of(tokenizer, settings, "bos_token", special.begin, model));
@@ -242,7 +242,7 @@ Result<HfMarks> decoder_marks_of(const VocabularyClass& tokenizer,
   return begins || ends ? HfMarks::of_decoder(begin, end) : HfMarks{};
 }
 
-Result<HfMarks> marks_of(const VocabularyClass& tokenizer, const TokenizerSettings& settings,
+Result<HfMarks> marks_of(const VocabularyClass& tokenizer, const tokenizer::Settings& settings,
                          const Model& model) {
   if (is_decoder(tokenizer.kind)) return decoder_marks_of(tokenizer, settings, model);
   const Special& special = special_of(tokenizer.kind);
@@ -288,53 +288,45 @@ std::string pre_tokenizers(std::string_view before) {
   });
 }
 
-Result<void> write_albert(const weights::HfObject& config, const Model& model,
-                          SentencePieceToHfOptions& options) {
-  SIGNALBOX_TRY(const bool lowercase, config.boolean("do_lower_case", true));
-  SIGNALBOX_TRY(const bool keep_accents, config.boolean("keep_accents", false));
-  SIGNALBOX_TRY(const bool remove_space, config.boolean("remove_space", true));
+void write_albert(const tokenizer::Settings& settings, const Model& model,
+                  SentencePieceToHfOptions& options) {
+  const bool remove_space = settings.remove_space.value_or(true);
   options.normalizer = sequence("normalizers", [&](json::Writer& out) {
     for (const char* quotes : {"``", "''"}) write_replace("String", quotes, "\"", out);
-    if (!keep_accents) {
+    if (!settings.keep_accents.value_or(false)) {
       write_component("NFKD", out);
       write_component("StripAccents", out);
     }
-    if (lowercase) write_component("Lowercase", out);
+    if (settings.lowercase.value_or(true)) write_component("Lowercase", out);
     write_charsmap(model, out);
     if (!remove_space) write_replace("Regex", " {2,}", " ", out);
   });
   options.pre_tokenizer = pre_tokenizers(remove_space ? "WhitespaceSplit" : "");
-  return {};
 }
 
-Result<void> write_deberta(const weights::HfObject& config, const Model& model,
-                           SentencePieceToHfOptions& options) {
-  SIGNALBOX_TRY(const bool lowercase, config.boolean("do_lower_case", false));
-  SIGNALBOX_TRY(const bool punctuation, config.boolean("split_by_punct", false));
+void write_deberta(const tokenizer::Settings& settings, const Model& model,
+                   SentencePieceToHfOptions& options) {
+  const bool punctuation = settings.split_by_punct.value_or(false);
   options.normalizer = sequence("normalizers", [&](json::Writer& out) {
-    if (lowercase) write_component("Lowercase", out);
+    if (settings.lowercase.value_or(false)) write_component("Lowercase", out);
     out.begin_object().member("type", "Strip");
     out.member("strip_left", true).member("strip_right", true).end_object();
     write_charsmap(model, out);
     write_replace("Regex", " {2,}", " ", out);
   });
   options.pre_tokenizer = pre_tokenizers(punctuation ? "Punctuation" : "");
-  return {};
 }
 
 // XLM-R, CamemBERT and T5. Models that keep spaces, join words or have no mark in front of a text
 // keep sentencepiece's way, and so does a T5 whose settings are not legacy.
-Result<void> write_words(Kind kind, const weights::HfObject& config, const Model& model,
-                         SentencePieceToHfOptions& options) {
-  SIGNALBOX_TRY(const bool is_legacy, config.boolean("legacy", true));
+void write_words(Kind kind, bool is_legacy, const Model& model, SentencePieceToHfOptions& options) {
   if ((kind == Kind::kT5 && !is_legacy) || !model.remove_extra_whitespaces ||
       !model.add_dummy_prefix || reaches_across_spaces(model)) {
-    return {};
+    return;
   }
   options.normalizer =
       sequence("normalizers", [&](json::Writer& out) { write_charsmap(model, out); });
   options.pre_tokenizer = pre_tokenizers("WhitespaceSplit");
-  return {};
 }
 
 bool changes_no_text(const Model& model) {
@@ -343,17 +335,14 @@ bool changes_no_text(const Model& model) {
 
 // Llama's published files put the space mark in front of every part between added tokens. Its newer
 // settings, and models that change the text, keep sentencepiece's way.
-Result<void> write_llama(const weights::HfObject& config, const Model& model,
-                         SentencePieceToHfOptions& options) {
-  SIGNALBOX_TRY(const bool is_legacy, config.boolean("legacy", true));
-  if (!is_legacy || !changes_no_text(model)) return {};
+void write_llama(bool is_legacy, const Model& model, SentencePieceToHfOptions& options) {
+  if (!is_legacy || !changes_no_text(model)) return;
   options.normalizer = sequence("normalizers", [&](json::Writer& out) {
     if (model.add_dummy_prefix)
       out.begin_object().member("type", "Prepend").member("prepend", kSpaceMark).end_object();
     write_replace("String", " ", kSpaceMark, out);
   });
   options.pre_tokenizer = "null";
-  return {};
 }
 
 // Gemma has nothing in front of a text. Models of other settings keep sentencepiece's way.
@@ -365,40 +354,33 @@ void write_gemma(const Model& model, SentencePieceToHfOptions& options) {
   options.pre_tokenizer = "null";
 }
 
-Result<void> write_sections(Kind kind, const TokenizerSettings& settings, const Model& model,
-                            SentencePieceToHfOptions& options) {
-  const weights::HfObject config = settings.config.root();
-  if (kind == Kind::kAlbert) return write_albert(config, model, options);
-  if (kind == Kind::kDeberta) return write_deberta(config, model, options);
-  if (kind == Kind::kLlama) return write_llama(config, model, options);
-  if (kind == Kind::kGemma) {
-    write_gemma(model, options);
-    return {};
-  }
-  return write_words(kind, config, model, options);
+void write_sections(Kind kind, const tokenizer::Settings& settings, const Model& model,
+                    SentencePieceToHfOptions& options) {
+  const bool is_legacy = settings.legacy.value_or(true);
+  if (kind == Kind::kAlbert) return write_albert(settings, model, options);
+  if (kind == Kind::kDeberta) return write_deberta(settings, model, options);
+  if (kind == Kind::kLlama) return write_llama(is_legacy, model, options);
+  if (kind == Kind::kGemma) return write_gemma(model, options);
+  write_words(kind, is_legacy, model, options);
 }
 
 }  // namespace
 
 Result<std::string> class_tokenizer(const VocabularyClass& tokenizer, std::string_view bytes,
-                                    const TokenizerSettings& settings) {
+                                    const tokenizer::Settings& settings) {
   const auto in_file = [&](Error error) { return fail_in(tokenizer.files[0], std::move(error)); };
-  int32_t extra_ids = 0;
-  if (tokenizer.kind == Kind::kT5) {
-    SIGNALBOX_TRY(extra_ids, settings.config.root().integer("extra_ids", 0, kExtraIdsMax, 100));
-  }
+  const int32_t extra_ids = tokenizer.kind == Kind::kT5 ? settings.extra_ids.value_or(100) : 0;
   auto model = Model::parse(bytes);
   if (!model) return in_file(std::move(model).error());
   if (tokenizer.kind == Kind::kLlama) {
-    SIGNALBOX_TRY(model->add_dummy_prefix,
-                  settings.config.root().boolean("add_prefix_space", model->add_dummy_prefix));
+    model->add_dummy_prefix = settings.add_prefix_space.value_or(model->add_dummy_prefix);
   }
   if (auto done = arrange(tokenizer.kind, extra_ids, *model); !done)
     return in_file(std::move(done).error());
   auto marks = marks_of(tokenizer, settings, *model);
   if (!marks) return in_file(std::move(marks).error());
   SentencePieceToHfOptions options{.marks = *std::move(marks)};
-  SIGNALBOX_TRY_VOID(write_sections(tokenizer.kind, settings, *model, options));
+  write_sections(tokenizer.kind, settings, *model, options);
   SIGNALBOX_TRY(options.added_tokens,
                 tokens_of(tokenizer.kind, settings, *model, !options.normalizer.empty()));
   auto made = sentencepiece_to_hf(*model, options);

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "tools/vocabulary/tokenizer_settings.h"
 #include "tools/vocabulary/vocabulary_class.h"
 
 namespace signalbox::tools {
@@ -17,6 +16,6 @@ namespace signalbox::tools {
 /// of SentencePieceModel::parse() and sentencepiece_to_hf(); kCorrupt if pieces of the class are
 /// missing or already there.
 Result<std::string> class_tokenizer(const VocabularyClass& tokenizer, std::string_view bytes,
-                                    const TokenizerSettings& settings);
+                                    const tokenizer::Settings& settings);
 
 }  // namespace signalbox::tools

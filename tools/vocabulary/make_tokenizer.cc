@@ -5,6 +5,7 @@
 #include <sstream>
 #include <vector>
 
+#include "tools/vocabulary/added_pieces.h"
 #include "tools/vocabulary/byte_pairs.h"
 #include "tools/vocabulary/class_pieces.h"
 #include "tools/vocabulary/wordpiece_to_hf.h"
@@ -26,14 +27,11 @@ Result<std::vector<std::string>> lines_of(const std::string& text) {
 }
 
 Result<std::string> from_lines(const WordPieceFamily& family, const std::string& vocabulary,
-                               const TokenizerSettings& settings) {
-  const weights::HfObject config = settings.config.root();
+                               const tokenizer::Settings& settings) {
   WordPieceOptions options{.family = family};
-  SIGNALBOX_TRY(options.lowercase, config.boolean("do_lower_case", true));
-  SIGNALBOX_TRY(options.split_chinese, config.boolean("tokenize_chinese_chars", true));
-  if (config.has("strip_accents")) {
-    SIGNALBOX_TRY(options.strip_accents, config.boolean("strip_accents", false));
-  }
+  options.lowercase = settings.lowercase.value_or(true);
+  options.split_chinese = settings.handle_chinese_chars.value_or(true);
+  options.strip_accents = settings.strip_accents.value_or(std::nullopt);
   for (const auto& [role, mark] : {std::pair("cls_token", &options.begin),
                                    {"sep_token", &options.end},
                                    {"unk_token", &options.unknown}}) {
@@ -52,7 +50,7 @@ Result<std::string> from_lines(const WordPieceFamily& family, const std::string&
 }  // namespace
 
 Result<std::string> make_tokenizer(const VocabularyClass& tokenizer, const ModelFiles& files) {
-  SIGNALBOX_TRY(const TokenizerSettings settings, TokenizerSettings::read(files));
+  SIGNALBOX_TRY(const tokenizer::Settings settings, settings_of(files));
   SIGNALBOX_TRY(std::string vocabulary, files.read(tokenizer.files[0]));
   switch (tokenizer.kind) {
     case VocabularyKind::kBert:

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "base/error.h"
-#include "tools/vocabulary/tokenizer_settings.h"
 #include "tools/vocabulary/vocabulary_class.h"
 
 namespace signalbox::tools {

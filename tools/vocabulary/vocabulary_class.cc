@@ -1,22 +1,21 @@
-// Two tables: the classes by name, and the class that a model_type stands for.
+// A table of the classes by name.
 
 #include "tools/vocabulary/vocabulary_class.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 #include <vector>
 
-#include "tokenizer/hf/settings.h"
+#include "base/json_writer.h"
+#include "tokenizer/hf/classes.h"
 
 namespace signalbox::tools {
 namespace {
 
-using weights::HfConfig;
 using Kind = VocabularyKind;
 
-constexpr const char* kConfig = "config.json";
 constexpr const char* kGlinerConfig = "gliner_config.json";
 
 constexpr VocabularyClass kClasses[] = {
@@ -37,43 +36,12 @@ constexpr VocabularyClass kClasses[] = {
     {"T5Tokenizer", Kind::kT5, {kAlbertVocabulary}},
     {"XLMRobertaTokenizer", Kind::kXlmRoberta, {kFairseqVocabulary}}};
 
-struct Type {
-  std::string_view model_type;
-  std::string_view tokenizer;
-};
-constexpr Type kTypes[] = {
-    {"albert", "AlbertTokenizer"},         {"bert", "BertTokenizer"},
-    {"camembert", "CamembertTokenizer"},   {"deberta-v2", "DebertaV2Tokenizer"},
-    {"distilbert", "DistilBertTokenizer"}, {"electra", "ElectraTokenizer"},
-    {"gemma3_text", "GemmaTokenizer"},     {"mpnet", "MPNetTokenizer"},
-    {"nomic_bert", "BertTokenizer"},       {"qwen3", "Qwen2Tokenizer"},
-    {"roberta", "RobertaTokenizer"},       {"t5", "T5Tokenizer"},
-    {"xlm-roberta", "XLMRobertaTokenizer"}};
-
-// Returns the class that a file names, without the ending of the library's fast ones.
-std::string class_in(const HfConfig& config) {
-  auto name = config.root().string("tokenizer_class", "");
-  if (!name) return "";
-  if (name->ends_with("Fast")) name->resize(name->size() - 4);
-  return tokenizer::is_plain_class(*name) ? "" : *std::move(name);
-}
-
-std::optional<HfConfig> model_config(const ModelFiles& files) {
-  if (!files.has(kConfig)) return {};
-  auto text = files.read(kConfig);
-  if (!text) return {};
-  auto config = HfConfig::parse(*std::move(text), kConfig);
-  return config ? std::optional(*std::move(config)) : std::nullopt;  // the engine reports errors
-}
-
 // The engine reads a GLiNER only over a DeBERTa.
-std::string class_of_model(const ModelFiles& files) {
-  const auto config = model_config(files);
-  if (!config) return files.has(kGlinerConfig) ? "DebertaV2Tokenizer" : "";
-  if (std::string name = class_in(*config); !name.empty()) return name;
-  const auto type = config->root().string("model_type", "");
-  const auto found = std::ranges::find(kTypes, type ? *type : "", &Type::model_type);
-  if (found != std::end(kTypes)) return std::string(found->tokenizer);
+std::string class_of(const tokenizer::Settings& settings, const ModelFiles& files) {
+  for (const std::string& name : {settings.own_class, settings.model_class}) {
+    const bool is_plain = tokenizer::class_named(name).kind == tokenizer::ClassKind::kPlain;
+    if (!name.empty() && !is_plain) return name;
+  }
   return files.has(kGlinerConfig) ? "DebertaV2Tokenizer" : "";
 }
 
@@ -91,16 +59,23 @@ VocabularyChoice none(std::string reason) {
 
 }  // namespace
 
+Result<tokenizer::Settings> settings_of(const ModelFiles& files) {
+  tokenizer::SettingsFiles texts;
+  for (const auto& [name, text] : {std::pair(kTokenizerConfigFile, &texts.config),
+                                   {kSpecialTokensFile, &texts.special},
+                                   {kAddedTokensFile, &texts.added},
+                                   {tokenizer::kModelConfigFile, &texts.model}}) {
+    if (!files.has(name)) continue;
+    SIGNALBOX_TRY(*text, files.read(name));
+  }
+  return tokenizer::parse_settings(std::move(texts));
+}
+
 Result<VocabularyChoice> choose_vocabulary(const ModelFiles& files) {
   const std::vector<std::string_view> there = vocabularies(files);
   if (there.empty()) return none("there is no vocabulary either");
-  std::string name;
-  if (files.has(kTokenizerConfigFile)) {
-    SIGNALBOX_TRY(std::string text, files.read(kTokenizerConfigFile));
-    SIGNALBOX_TRY(const auto config, HfConfig::parse(std::move(text), kTokenizerConfigFile));
-    name = class_in(config);
-  }
-  if (name.empty()) name = class_of_model(files);
+  SIGNALBOX_TRY(const tokenizer::Settings settings, settings_of(files));
+  const std::string name = class_of(settings, files);
   if (name.empty()) {
     return none(fmt::format("no tokenizer_class and no known model_type states how to read {}",
                             fmt::join(there, ", ")));

@@ -3,13 +3,25 @@
 // tokenizer.json.
 
 #include <array>
+#include <functional>
+#include <string>
 #include <string_view>
 
 #include "base/error.h"
-#include "tools/vocabulary/tokenizer_settings.h"
+#include "tokenizer/hf/settings.h"
 #include "tools/vocabulary/vocabulary_files.h"
 
 namespace signalbox::tools {
+
+/// The files of a model.
+struct ModelFiles {
+  std::function<bool(const std::string& name)> has;
+  /// Reads a file that is there. Errors name it.
+  std::function<Result<std::string>(const std::string& name)> read;
+};
+
+/// Reads the settings of a model's tokenizer. Errors: those of tokenizer::parse_settings().
+Result<tokenizer::Settings> settings_of(const ModelFiles& files);
 
 enum class VocabularyKind : uint8_t {
   kBert,

@@ -2,7 +2,13 @@
 // The names of vocabularies from which a tokenizer.json can be made, and of the settings that are
 // read with them. They are those of Hugging Face's library.
 
+#include "tokenizer/hf/file_names.h"
+
 namespace signalbox::tools {
+
+using tokenizer::kAddedTokensFile;
+using tokenizer::kSpecialTokensFile;
+using tokenizer::kTokenizerConfigFile;
 
 inline constexpr const char* kBertVocabulary = "vocab.txt";
 inline constexpr const char* kDebertaVocabulary = "spm.model";
@@ -15,9 +21,5 @@ inline constexpr const char* kBytePairMerges = "merges.txt";
 inline constexpr const char* kVocabularyFiles[] = {
     kBertVocabulary,    kDebertaVocabulary,  kFairseqVocabulary, kAlbertVocabulary,
     kDecoderVocabulary, kBytePairVocabulary, kBytePairMerges};
-
-inline constexpr const char* kTokenizerConfigFile = "tokenizer_config.json";
-inline constexpr const char* kSpecialTokensFile = "special_tokens_map.json";
-inline constexpr const char* kAddedTokensFile = "added_tokens.json";
 
 }  // namespace signalbox::tools

@@ -14,6 +14,7 @@ Engine::Engine(const config::Routing& routing, const NumberOf& number_of, const 
   for (const config::Decision& decision : decisions) {
     roots_.push_back(rules_.add(decision.rules, number_of, stage_of));
     guards_.push_back(config::binds_named_models(decision));
+    masks_.push_back(config::masks(decision));
     always_match_.push_back(config::always_matches(decision));
     const ScoreKind kind = config::score_kind(decision.rules);
     kinds_.push_back(kind == ScoreKind::kOther ? ScoreKind::kNone : kind);
@@ -139,6 +140,10 @@ bool Engine::is_better(size_t a, const Rank& a_rank, size_t b, const Rank& b_ran
 
 bool Engine::has_guards() const {
   return std::find(guards_.begin(), guards_.end(), true) != guards_.end();
+}
+
+bool Engine::has_masks() const {
+  return std::find(masks_.begin(), masks_.end(), true) != masks_.end();
 }
 
 Outcome Engine::evaluate(std::span<const Value> signals, Scratch& scratch, Among among) const {

@@ -36,8 +36,9 @@ struct Outcome {
 
 /// The decisions that may win: all, or only those that concern requests which name their model. A
 /// guard refuses such a request (its plugin is fast_response) because of an attack, risky content
-/// or personal data, and a decision with an action sends it to another model.
-enum class Among : uint8_t { kAll, kGuards };
+/// or personal data, and a decision with an action sends it to another model. The decision that
+/// masks its personal data is found apart from these.
+enum class Among : uint8_t { kAll, kGuards, kMasks };
 
 /// The compiled decisions of a configuration. Among those that match, the lowest tier wins; a
 /// decision without one has the tier 0. Within a tier, one without conditions ranks last, and
@@ -69,6 +70,7 @@ class Engine {
   void mark_needed(std::span<const Value> signals, const Scratch& scratch, const Outcome& outcome,
                    std::vector<bool>& needed, Among among = Among::kAll) const;
   bool has_guards() const;
+  bool has_masks() const;
 
   std::span<const Node> nodes() const { return rules_.nodes(); }
   /// The index of a decision's first node.
@@ -76,7 +78,8 @@ class Engine {
 
  private:
   bool takes_part(size_t decision, Among among) const {
-    return among == Among::kAll || guards_[decision];
+    if (among == Among::kAll) return true;
+    return among == Among::kGuards ? guards_[decision] : masks_[decision];
   }
   // If confidences are compared in a tier; kMaybe: an unknown signal decides that.
   enum class Compared : uint8_t { kNo, kMaybe, kYes };
@@ -105,6 +108,7 @@ class Engine {
   Rules rules_;
   std::vector<uint32_t> roots_;     // (decisions)
   std::vector<bool> guards_;        // (decisions)
+  std::vector<bool> masks_;         // (decisions)
   std::vector<bool> always_match_;  // (decisions) without conditions
   std::vector<ScoreKind> kinds_;    // (decisions) kNone also if they are not compared
   bool uses_evidence_ = false;

@@ -33,12 +33,10 @@ class Factory {
     if (algorithm.type == "hybrid") return make_hybrid();
     if (algorithm.type == "static") return Selection{static_choice(routing_.domains), ""};
     if (algorithm.type == "random") return Selection{random_choice(), ""};
-    if (embedder_ == nullptr) return make_static_fallback("there is no embedding model");
-    if (algorithm.type == "router_dc") {
-      SIGNALBOX_TRY(auto selector, router_dc(*algorithm.router_dc, candidates_, *embedder_));
-      return Selection{std::move(selector), ""};
-    }
-    return make_trained();
+    if (algorithm.type != "router_dc") return make_trained();
+    if (embedder_ == nullptr) return fall_back_without_embedder();
+    SIGNALBOX_TRY(auto selector, router_dc(*algorithm.router_dc, candidates_, *embedder_));
+    return Selection{std::move(selector), ""};
   }
 
  private:
@@ -52,12 +50,19 @@ class Factory {
                         decision_.line, decision_.name, decision_.algorithm.type, why)};
   }
 
+  Selection fall_back_without_embedder() const {
+    Selection out = make_static_fallback("there is no embedding model");
+    out.lacks_embedder = true;
+    return out;
+  }
+
   Result<Selection> make_hybrid() const {
     const config::Algorithm& algorithm = decision_.algorithm;
     SIGNALBOX_TRY(auto selector, hybrid(*algorithm.hybrid, *algorithm.router_dc, *algorithm.automix,
                                         candidates_, embedder_));
     Selection out{std::move(selector), ""};
     if (embedder_ == nullptr && algorithm.hybrid->router_dc_weight > 0) {
+      out.lacks_embedder = true;
       out.notice = fmt::format(
           "{}:{}: decision \"{}\": hybrid: there is no embedding model; cards "
           "are not compared",
@@ -88,6 +93,7 @@ class Factory {
     if (!fs::exists(path, ignored))
       return make_static_fallback(
           fmt::format("there is no trained model at {}", settings.pretrained_path));
+    if (embedder_ == nullptr) return fall_back_without_embedder();
     SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
     const int32_t dim = embedder_->dim();
     std::string text(file.text());

@@ -11,7 +11,8 @@ bool compares_meanings(std::string_view algorithm);
 
 struct Selection {
   std::unique_ptr<const Selector> selector;
-  std::string notice;  // for the operator; "": none
+  std::string notice;           // for the operator; "": none
+  bool lacks_embedder = false;  // the reason of the notice
 };
 
 /// `decision` belongs to `routing`; `candidates` are all of its models. An algorithm without its

@@ -442,7 +442,7 @@ TEST(NewerForms, a_projection_on_a_signal_that_is_not_there_is_refused) {
             input + "name: unknown keyword signal \"urgnet\"; did you mean \"urgent\"?");
   EXPECT_EQ(with("{scores: [{name: s, inputs: [{type: keywrd, name: urgent}]}]}"),
             input + "type: unknown signal type \"keywrd\"; did you mean \"keyword\"?");
-  EXPECT_EQ(with("{scores: [{name: s, inputs: [{type: decision, name: bad}]}]}"), "accepted");
+  EXPECT_EQ(with("{scores: [{name: s, inputs: [{type: session_metric, name: bad}]}]}"), "accepted");
   EXPECT_EQ(with("{scores: [{name: s, inputs: [{type: classifier, name: 'tone:rude'}, {type: "
                  "domain, name: math}]}, {name: t, inputs: [{type: projection, name: s}]}]}"),
             "accepted");
@@ -475,8 +475,10 @@ TEST(NewerForms, complexity_may_have_two_bounds) {
   EXPECT_EQ(newer_errors(signal("hard_above: 0.3, easy_below: 0, threshold: 0")), at + either);
   EXPECT_EQ(newer_errors(signal("hard_above: 0.3, easy_below: 0.3")),
             at + ".easy_below: expected less than hard_above, which is 0.3, found 0.3");
-  EXPECT_EQ(newer_errors(signal("hard_below: 0.3, easy_above: 0.5")).substr(0, at.size() + 12),
-            at + ".hard_below:");
+  EXPECT_EQ(newer_errors(signal("hard_below: 0.3, easy_above: 0.5")),
+            at + ": hard_below and easy_above are for a server that scores requests "
+                 "(modules.complexity.backend with the contract score.v1); use hard_above and "
+                 "easy_below");
 }
 
 TEST(NewerForms, embeddings_may_have_negative_candidates_and_a_scoring_of_their_own) {

@@ -1,6 +1,5 @@
 // The parts of a file that choose a model or a recipe for a request: actions and tiers of
-// decisions, and rules of entrypoints. Also the parts of early files that are read as these, and
-// types of signals that are not built.
+// decisions, and rules of entrypoints. Also the parts of early files that are read as these.
 
 #include <gtest/gtest.h>
 
@@ -66,80 +65,12 @@ TEST(Actions, a_guard_that_another_decision_precedes_gets_a_notice) {
       "highest priority");
 }
 
-// --- types of signals that are not built ---
+// --- algorithms and groups ---
 
 std::string with_rules(std::string_view rules, std::string_view more = "") {
   return fmt::format(
       "{}routing:\n  decisions: [{{name: d, rules: {}, modelRefs: [{{model: small}}]{}}}]\n",
       kTwoModels, rules, more);
-}
-
-TEST(UnbuiltSignals, a_condition_on_one_gets_a_notice) {
-  EXPECT_EQ(newer_notices(with_rules("{type: decision, name: kind, label: code}")),
-            "f.yaml:8: routing.decisions[0].rules.type: does not match, nor does NOT of it: there "
-            "are no signals of this type (docs/upstream.md)");
-}
-
-TEST(UnbuiltSignals, no_decision_that_keeps_requests_away_may_depend_on_one) {
-  constexpr std::string_view kRefuses =
-      ", plugins: [{type: fast_response, configuration: {message: No.}}]";
-  constexpr std::string_view kRules = "{operator: NOT, conditions: [{type: decision, name: kind}]}";
-  const auto why = [](std::string_view verb) {
-    return fmt::format(
-        "f.yaml:8: routing.decisions[0].rules: the decision \"d\" cannot be relied on to {}, "
-        "because a signal of its rules is of a type that is not built",
-        verb);
-  };
-  EXPECT_EQ(newer_errors(with_rules(kRules, kRefuses)), why("refuse"));
-  EXPECT_EQ(newer_errors(with_rules(kRules, ", action: {type: route, destination: large}")),
-            why("route"));
-  const std::string derived = newer_errors(std::string(kTwoModels) + R"(routing:
-  projections:
-    scores: [{name: s, inputs: [{type: decision, name: kind}]}]
-    mappings: [{name: m, source: s, method: threshold_bands, outputs: [{name: high, gte: 0.5}]}]
-  decisions:
-    - {name: d, rules: {type: projection, name: high}, plugins: [{type: fast_response, configuration: {message: No.}}]}
-)");
-  EXPECT_NE(derived.find("cannot be relied on to refuse"), std::string::npos) << derived;
-  constexpr std::string_view kMasks =
-      ", plugins: [{type: pii_mask, configuration: {enabled: true}}]";
-  constexpr std::string_view kDrops = ", emits: [{kind: retention, retention: {drop: true}}]";
-  EXPECT_EQ(newer_errors(with_rules(kRules, kMasks)), why("mask"));
-  EXPECT_EQ(newer_errors(with_rules(kRules, kDrops)), why("drop"));
-  EXPECT_EQ(newer_errors(with_rules(
-                kRules, ", plugins: [{type: pii_mask, configuration: {enabled: false}}]")),
-            "accepted");
-  EXPECT_EQ(
-      newer_errors(with_rules(
-          "{operator: AND, on_unknown: fail_request, conditions: [{type: decision, name: k}]}",
-          kRefuses)),
-      "accepted")
-      << "its requests get 503";
-}
-
-TEST(UnbuiltSignals, a_guard_on_another_projection_is_accepted) {
-  const auto errors_of = [](std::string_view output) {
-    return newer_errors(fmt::format(R"({}routing:
-  signals: {{keywords: [{{name: k, keywords: [secret]}}]}}
-  projections:
-    scores:
-      - {{name: third, inputs: [{{type: projection, name: second}}]}}
-      - {{name: second, inputs: [{{type: projection, name: turns}}]}}
-      - {{name: first, inputs: [{{type: session, name: s}}]}}
-      - {{name: other, inputs: [{{type: keyword, name: k}}]}}
-    mappings:
-      - {{name: a, source: first, method: threshold_bands, outputs: [{{name: turns, gte: 0.5}}]}}
-      - {{name: b, source: third, method: threshold_bands, outputs: [{{name: long, gte: 0.5}}]}}
-      - {{name: c, source: other, method: threshold_bands, outputs: [{{name: secret, gte: 0.5}}]}}
-  decisions:
-    - {{name: d, rules: {{type: projection, name: {}}}, plugins: [{{type: fast_response, configuration: {{message: No.}}}}]}}
-)",
-                                    kTwoModels, output));
-  };
-  EXPECT_EQ(errors_of("secret"), "accepted");
-  EXPECT_NE(errors_of("turns").find("cannot be relied on to refuse"), std::string::npos);
-  EXPECT_NE(errors_of("long").find("cannot be relied on to refuse"), std::string::npos)
-      << "through other scores";
 }
 
 TEST(Algorithms, older_ones_are_read_as_static_with_a_notice) {

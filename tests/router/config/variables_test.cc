@@ -58,6 +58,10 @@ global:
                 "f.yaml:21: global.services.management_api.auth.tokens[1].env: there is no token "
                 "for the role \"viewer\", because the environment variable "
                 "SIGNALBOX_TEST_UNSET is not set\n");
+  const Inspection required = inspect(file, "f.yaml", {.keys_required = true});
+  ASSERT_FALSE(required.config);
+  EXPECT_EQ(required.config.error().message.substr(0, keys.find('\n')),
+            keys.substr(0, keys.find('\n')));
 }
 
 }  // namespace

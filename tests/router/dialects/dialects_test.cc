@@ -163,7 +163,7 @@ TEST(Surfaces, refuse_a_response_with_too_many_signatures) {
     std::string out;
     const std::string event = fmt::format(
         R"(data: {{"choices":[{{"index":0,"delta":{{"tool_calls":[{{"index":{},"id":"a",)"
-        R"("function":{{"name":"f","arguments":""}},)"
+        R"("function":{{"name":"f","arguments":"{{}}"}},)"
         R"("extra_content":{{"google":{{"thought_signature":"{}"}}}}}}]}}}}]}})",
         calls, signature);
     pushed = incoming->replies->push(event + "\n\n", out);

@@ -23,6 +23,7 @@
 #include "router/models/remote_detector.h"
 #include "router/models/remote_guard.h"
 #include "router/models/remote_replies.h"
+#include "router/models/system_one.h"
 
 namespace signalbox::models {
 namespace {
@@ -61,11 +62,20 @@ TEST(RemoteClassifier, reads_labels_of_the_listed_replies) {
   EXPECT_GT(cases, 0);
 }
 
-// "as" is the protocol; the labels are A and B, and the last score is that of the rest.
+// "as" is the protocol; the labels are A and B. The last score is that of the rest, except for
+// decision models (noul, choice, score) and for a number without bounds.
 TEST(RemoteGuard, reads_verdicts_of_the_listed_replies) {
   const std::vector<std::string> labels = {"A", "B"};
   const auto read = [&labels](std::string_view protocol, std::string body) {
     if (protocol == "scores") return read_label_scores(std::move(body), labels);
+    if (protocol == "number") return read_unbounded_score(std::move(body));
+    using Kind = RemoteQuestion::Kind;
+    const std::pair<std::string_view, Kind> kinds[] = {
+        {"noul", Kind::kYesNo}, {"choice", Kind::kChoice}, {"score", Kind::kScore}};
+    for (const auto& each : kinds) {
+      if (each.first == protocol)
+        return read_system_one(std::move(body), {"", labels, {}, each.second});
+    }
     if (protocol == "hook") return read_hook_score(std::move(body), labels.size());
     return read_verdict(std::move(body), labels, true);
   };

@@ -146,6 +146,11 @@ TEST_F(ConfigApi, replaces_the_file_and_the_serving_state) {
   EXPECT_EQ(member(ask(get("/config/status")).body, "generation"), "2")
       << "its own write is not taken for somebody else's";
 
+  const auto mode = [&](const char* name) { return fs::status(folder_.at(name)).permissions(); };
+  EXPECT_EQ(mode(".signalbox/config-versions"), fs::perms::owner_all);
+  for (const auto& copy : fs::directory_iterator(folder_.at(".signalbox/config-versions")))
+    EXPECT_EQ(copy.status().permissions(), fs::perms::owner_read | fs::perms::owner_write);
+
   const Reply versions = ask(get("/config/router/versions"));
   const std::string version = member(put.body, "version");
   EXPECT_EQ(member(versions.body, "0.version"), version);

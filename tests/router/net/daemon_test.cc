@@ -213,7 +213,7 @@ TEST(Daemon, errors_have_the_format_of_openai) {
   const Reply refused = chat(*start(configuration(closed_port())), said("prove it"));
   EXPECT_EQ(refused.status, 502);
   EXPECT_EQ(refused.headers.at("x-vsr-selected-model"), "math/expert");
-  EXPECT_EQ(error_message(refused.body), "backend \"a\": cannot connect: Connection refused");
+  EXPECT_EQ(error_message(refused.body), "the model's server: cannot connect: Connection refused");
 }
 
 TEST(Daemon, changes_headers_on_the_way_up_but_not_its_own) {

@@ -23,6 +23,19 @@ TEST(Headers, a_value_cannot_add_a_header) {
   EXPECT_EQ(headers.wire(), "x-vsr-selected-decision: a  Set-Cookie: b\r\n");
 }
 
+TEST(Headers, control_characters_become_spaces_wherever_they_stand) {
+  for (const char c : {'\0', '\n', '\x1f', '\x7f', '\t', ' ', '~', '\xe9'}) {
+    for (size_t at = 0; at < 20; ++at) {
+      std::string value(20, 'x');
+      value[at] = c;
+      Headers headers;
+      headers.add("a", value);
+      if (c == '\0' || c == '\n' || c == '\x1f' || c == '\x7f') value[at] = ' ';
+      EXPECT_EQ(headers.find("a"), value);
+    }
+  }
+}
+
 TEST(Headers, headers_of_the_hop_are_removed_and_the_others_keep_their_order) {
   Headers in;
   in.add("Host", "a");

@@ -61,7 +61,7 @@ TEST(Masking, hides_personal_data_from_the_upstream_and_not_from_the_client) {
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.body, R"({"choices":[{"message":{"content":"Hi ann@example.com"}}]})");
   EXPECT_NE(received.find("\"I am [EMAIL_ADDRESS_1]\""), std::string::npos) << received;
-  EXPECT_EQ(received.find("ccept-"), std::string::npos) << received;
+  EXPECT_NE(received.find("Accept-Encoding: identity\r\n"), std::string::npos) << received;
 }
 
 TEST(Masking, restores_personal_data_in_a_stream_that_is_cut_anywhere) {
@@ -117,12 +117,13 @@ TEST(Masking, does_not_change_the_reply_to_a_request_without_personal_data) {
 TEST(Masking, passes_on_no_reply_that_it_cannot_read) {
   Upstream upstream([&](Wire& wire, int) {
     wire.read_request();
-    wire.send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b");
+    wire.send("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 2\r\n\r\n\x0b\x80");
   });
   const auto daemon = start(upstream.port());
   const Reply reply = chat_saying(*daemon, "I am ann@example.com");
   EXPECT_EQ(reply.status, 502);
-  EXPECT_NE(error_message(reply.body).find("compressed"), std::string::npos) << reply.body;
+  EXPECT_NE(error_message(reply.body).find("Content-Encoding: br"), std::string::npos)
+      << reply.body;
 }
 
 TEST(Masking, refuses_a_request_that_it_cannot_search) {

@@ -87,7 +87,7 @@ TEST(Stream, a_broken_stream_ends_with_an_error_event_and_without_the_last_chunk
     ASSERT_TRUE(reply.body.starts_with(before)) << reply.body;
     ASSERT_TRUE(reply.body.ends_with("\n\n"));
     EXPECT_EQ(error_message(reply.body.substr(before.size())),
-              "backend \"a\": it closed the connection in the middle of its reply");
+              "the model's server: it closed the connection in the middle of its reply");
     EXPECT_TRUE(client.closed());
   }
 }
@@ -120,7 +120,7 @@ TEST(Stream, a_stream_that_stalls_past_the_timeout_ends_with_an_error_event) {
   const std::string before = event(0) + "data: ";
   ASSERT_TRUE(reply.body.starts_with(before));
   EXPECT_EQ(error_message(reply.body.substr(before.size())),
-            "backend \"a\": it did not finish within 80 ms, the timeout of the listener \"test\"");
+            "the model's server: it did not finish within 80 ms, the timeout of the listener");
   EXPECT_TRUE(closed.get_future().get());
 }
 

@@ -116,7 +116,10 @@ TEST(Upstream, receives_no_identity_of_the_client) {
 }
 
 TEST(Upstream, receives_the_key_of_the_file_if_the_environment_has_none) {
-  config::BackendRef ref;
+  config::Model model;
+  config::BackendRef& ref = model.backend_refs.emplace_back();
+  ref.name = "b";
+  const auto reason = [&model] { return upstream::refused_key(model, "b", 401); };
   EXPECT_EQ(upstream::key_of(ref), std::nullopt);
   ref.api_key = "of the file";
   EXPECT_EQ(upstream::key_of(ref), "of the file");
@@ -125,10 +128,12 @@ TEST(Upstream, receives_the_key_of_the_file_if_the_environment_has_none) {
   ::setenv("SIGNALBOX_TEST_KEY_OF", "of the environment \r\n", 1);
   ref.api_key_env = "SIGNALBOX_TEST_KEY_OF";
   EXPECT_EQ(upstream::key_of(ref), "of the environment");
-  EXPECT_EQ(upstream::key_source(ref), "api_key_env SIGNALBOX_TEST_KEY_OF");
+  EXPECT_EQ(reason(),
+            "backend \"b\" answered 401 to the router's own key (api_key_env "
+            "SIGNALBOX_TEST_KEY_OF)");
   ::setenv("SIGNALBOX_TEST_KEY_OF", "two\nlines", 1);
   EXPECT_EQ(upstream::key_of(ref), "of the file");
-  EXPECT_EQ(upstream::key_source(ref), "api_key");
+  EXPECT_EQ(reason(), "backend \"b\" answered 401 to the router's own key (api_key)");
 }
 
 TEST(Upstream, receives_path_and_headers_of_its_provider) {

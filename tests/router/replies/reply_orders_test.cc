@@ -11,11 +11,13 @@
 
 #include "router/replies/guarded_stream.h"
 #include "tests/router/explore.h"
+#include "tests/router/replies/native_streams.h"
 
 namespace signalbox::replies {
 namespace {
 
 using signalbox::test::Event;
+using namespace signalbox::replies::test;
 
 std::string choice_json(int choice, std::string_view text, std::string_view reason) {
   return fmt::format(R"({{"index":{},"delta":{{"content":"{}"}},"finish_reason":{}}})", choice,
@@ -32,31 +34,12 @@ std::string stop_of(int choice, std::string_view text = "") {
 }
 const std::string kDone = "data: [DONE]\n\n";
 
-// Smaller than GuardedStream::kEventBytesMax, because each state has a copy of the sent bytes.
-constexpr size_t kEventBytesMax = 256;
 /// Part 0 to 2 of an event that is too long. Part 0 already is.
 std::string long_part(int choice, int part) {
   const std::string whole = text_of(choice, " Or bad" + std::string(kEventBytesMax, 'x'));
   const std::array<size_t, 4> ends{0, kEventBytesMax + 4, kEventBytesMax + 8, whole.size()};
   return whole.substr(ends[part], ends[part + 1] - ends[part]);
 }
-
-/// The reply that upstream sends, piece by piece. An attack has the word "bad", a false claim
-/// "wrong".
-struct Script {
-  std::string_view name;
-  std::vector<std::string> pieces;
-};
-
-/// The events that a client has read.
-struct Read {
-  std::map<int64_t, std::string> texts;  // of upstream
-  std::set<int64_t> stops, cuts;         // choices with a regular end, and with one by the router
-  int dones = 0;
-  bool is_marked_unchecked = false;
-  std::set<int64_t> marked_stops;  // regular ends with such a mark before them
-  std::string fault;
-};
 
 bool is_attack_unchecked(const json::Value& guard) {
   const auto unchecked = guard.find("unchecked");
@@ -77,14 +60,20 @@ void read_chunk(const json::Value& chunk, Read& into) {
     const auto reason = choice.find("finish_reason");
     const auto content = choice.find("delta")->find("content");
     if (content && !guard) into.texts[index] += content->text();
+    if (content && guard) ++into.warnings;
     if (!reason->is_string()) continue;
     if (into.is_marked_unchecked) into.marked_stops.insert(index);
     (reason->text() == "stop" ? into.stops : into.cuts).insert(index);
   }
 }
 
+void read_event(const json::Value& root, Api api, Read& into) {
+  if (!api) return read_chunk(root, into);
+  api == kMessages ? read_message_event(root, into) : read_response_event(root, into);
+}
+
 /// `unfinished`: the event that upstream has begun and not ended. It need not be JSON.
-Read read_all(std::string_view stream, std::string_view unfinished = "") {
+Read read_all(std::string_view stream, Api api, std::string_view unfinished = "") {
   Read out;
   while (!stream.empty()) {
     const size_t end = stream.find("\n\n");
@@ -93,7 +82,7 @@ Read read_all(std::string_view stream, std::string_view unfinished = "") {
     const std::string_view event = stream.substr(0, end);
     stream.remove_prefix(end + 2);
     if (event == unfinished) continue;
-    const std::string_view data = event.substr(6);
+    const std::string_view data = event.substr(event.find("data: ") + 6);
     if (data == "[DONE]") {
       ++out.dones;
       continue;
@@ -103,7 +92,7 @@ Read read_all(std::string_view stream, std::string_view unfinished = "") {
       out.fault = "an event is not JSON";
       break;
     }
-    read_chunk(document->root(), out);
+    read_event(document->root(), api, out);
   }
   return out;
 }
@@ -111,7 +100,7 @@ Read read_all(std::string_view stream, std::string_view unfinished = "") {
 class Driver {
  public:
   Driver(const ReplyRules& rules, const Script& script)
-      : rules_(rules), script_(&script), stream_(rules, kEventBytesMax) {}
+      : rules_(rules), script_(&script), stream_(rules, script.api, bytes_max(script.api)) {}
 
   std::vector<Event<Driver>> events() const {
     std::vector<Event<Driver>> out;
@@ -144,9 +133,9 @@ class Driver {
   // The stream hides its state, so the key contains the results of its next steps.
   std::string key() const {
     std::string out =
-        fmt::format("{} {} {} {} {} {} {} {} {} {} {}|{}|", next_, upstream_over_, broken_, left_,
-                    running_.has_value(), is_late(), pause_set_, stream_.is_busy(), stream_.holds(),
-                    stream_.pauses(), stream_.ended(), sent_);
+        fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}|{}|", has_found_claim_, next_,
+                    upstream_over_, broken_, left_, running_.has_value(), is_late(), pause_set_,
+                    stream_.is_busy(), stream_.holds(), stream_.pauses(), stream_.ended(), sent_);
     if (running_) {
       for (const ReplyWindow& window : *running_)
         out += fmt::format("{}:{}/", window.choice, window.text);
@@ -171,7 +160,8 @@ class Driver {
   std::string fault() const {
     const std::string said = said_bytes();
     const size_t end = said.rfind("\n\n");
-    const Read read = read_all(sent_, said.substr(end == std::string::npos ? 0 : end + 2));
+    const Read read =
+        read_all(sent_, script_->api, said.substr(end == std::string::npos ? 0 : end + 2));
     if (!read.fault.empty()) return read.fault;
     if (stream_.is_busy() && !is_over() && (!running_ || is_late()))
       return "text waits, and no check runs";
@@ -186,13 +176,15 @@ class Driver {
       if (!rules_.jailbreak) continue;
       const bool is_judged = judged_of(choice) == said_.at(choice);
       if (!is_judged && rules_.fails_closed) return "a choice that is not judged ends regularly";
-      if (!is_judged && !read.marked_stops.contains(choice))
+      if (!is_judged && has_marks() && !read.marked_stops.contains(choice))
         return "an unjudged end has no mark before it";
     }
     return is_over() ? fault_at_end(read, outcome) : "";
   }
 
  private:
+  static size_t bytes_max(Api api) { return api == kResponses ? 4096 : kEventBytesMax; }
+  bool has_marks() const { return !script_->api; }
   bool is_over() const {
     return left_ || broken_ || stream_.ended() || (upstream_over_ && !stream_.is_busy());
   }
@@ -223,14 +215,17 @@ class Driver {
     }
     if (rules_.jailbreak && outcome.jailbreak == ReplyState::kClean && !is_all_judged)
       return "an unjudged reply counts as clean";
-    if (rules_.jailbreak && upstream_over_ && !is_all_judged && !outcome.ended &&
+    if (rules_.jailbreak && upstream_over_ && !is_all_judged && !outcome.ended && has_marks() &&
         !read.is_marked_unchecked)
       return "an unjudged reply has no mark";
     if (rules_.grounding && outcome.grounding == ReplyState::kClean && !is_all_judged)
       return "an unjudged reply counts as checked";
     if (is_cut) return "";
+    const bool warns = rules_.on_hallucination == ReplyAction::kWarn && upstream_over_;
+    if (warns && has_found_claim_ && !outcome.ended && read.warnings == 0)
+      return "a warning is lost";
     if (outcome.ended) return read.dones == 1 ? "" : "a reply that the router ends has no [DONE]";
-    const Read whole = read_all(said_bytes());
+    const Read whole = read_all(said_bytes(), script_->api);
     if (whole.dones != read.dones || whole.stops != read.stops) return "an end of upstream is lost";
     return "";
   }
@@ -238,7 +233,7 @@ class Driver {
   // These follow gateway/guarded_reply.
   void arrive() {
     const std::string& piece = script_->pieces[next_++];
-    said_ = read_all(said_bytes()).texts;
+    said_ = read_all(said_bytes(), script_->api).texts;
     stream_.push(piece, sent_);
     start_check();
     pause_set_ = stream_.pauses();
@@ -283,6 +278,8 @@ class Driver {
       for (const ReplyWindow& window : work) judged_[window.choice] += window.text;
     }
     if (!verdict.findings.empty() && verdict.findings[0].jailbreak > 0) has_found_attack_ = true;
+    for (const ReplyFinding& finding : verdict.findings)
+      has_found_claim_ = has_found_claim_ || !finding.spans.empty();
     stream_.done(verdict, sent_);
     start_check();
   }
@@ -320,7 +317,7 @@ class Driver {
 
   // The properties that must hold, counted apart from the code under test.
   std::map<int64_t, std::string> said_, judged_;  // by choice
-  bool has_found_attack_ = false;
+  bool has_found_attack_ = false, has_found_claim_ = false;
 };
 
 const std::vector<Script>& scripts() {
@@ -350,7 +347,10 @@ const std::vector<Script>& scripts() {
 
 size_t explore(std::string_view name, const ReplyRules& rules) {
   size_t out = 0;
-  for (const Script& script : scripts()) {
+  std::vector<Script> all = scripts();
+  for (Script& script : message_scripts()) all.push_back(std::move(script));
+  for (Script& script : response_scripts()) all.push_back(std::move(script));
+  for (const Script& script : all) {
     out += signalbox::test::explore_all(fmt::format("{}, {}", name, script.name),
                                         Driver(rules, script));
   }
@@ -361,28 +361,28 @@ TEST(ReplyOrders, no_unjudged_reply_ends_normally_if_attacks_must_not_pass) {
   ReplyRules rules;
   rules.jailbreak = rules.fails_closed = true;
   rules.on_jailbreak = ReplyAction::kEnd;
-  EXPECT_GT(explore("block", rules), 1500U);
+  EXPECT_GT(explore("block", rules), 3000U);
 }
 
 TEST(ReplyOrders, an_attack_ends_the_reply_and_an_unjudged_end_is_marked) {
   ReplyRules rules;
   rules.jailbreak = true;
   rules.on_jailbreak = ReplyAction::kEnd;
-  EXPECT_GT(explore("block what is found", rules), 3000U);
+  EXPECT_GT(explore("block what is found", rules), 4700U);
 }
 
 TEST(ReplyOrders, marks_and_warnings_change_no_text) {
   ReplyRules rules;
   rules.jailbreak = rules.grounding = rules.details = true;
   rules.on_hallucination = ReplyAction::kWarn;
-  EXPECT_GT(explore("mark and warn", rules), 6400U);
+  EXPECT_GT(explore("mark and warn", rules), 8700U);
 }
 
 TEST(ReplyOrders, a_false_claim_ends_the_reply_once) {
   ReplyRules rules;
   rules.grounding = true;
   rules.on_hallucination = ReplyAction::kEnd;
-  EXPECT_GT(explore("end at false claims", rules), 3700U);
+  EXPECT_GT(explore("end at false claims", rules), 5700U);
 }
 
 }  // namespace

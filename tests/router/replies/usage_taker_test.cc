@@ -28,6 +28,8 @@ const Case kCases[] = {
     // A text that looks like a usage stays.
     {"data: {\"choices\":[{\"delta\":{\"content\":\",\\\"usage\\\":null\"}}]}\n\n",
      "data: {\"choices\":[{\"delta\":{\"content\":\",\\\"usage\\\":null\"}}]}\n\n"},
+    {"data: {\"choices\":[{\"delta\":{\"content\":\"of the usage\"}}]}\n\n",
+     "data: {\"choices\":[{\"delta\":{\"content\":\"of the usage\"}}]}\n\n"},
     // A server that sends it with a part of the answer would do so without a request.
     {"data: {\"choices\":[{}],\"usage\":{\"prompt_tokens\":1}}\n\n",
      "data: {\"choices\":[{}],\"usage\":{\"prompt_tokens\":1}}\n\n"},

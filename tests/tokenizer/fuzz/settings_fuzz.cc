@@ -26,8 +26,9 @@ std::string tokenizer_json() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::string json = tokenizer_json();
   const std::string text(reinterpret_cast<const char*>(data), size);
-  const auto settings = parse_settings(text, text);
+  auto settings = parse_settings({.config = text, .special = text, .added = text, .model = text});
   if (!settings) return 0;
+  apply_class_defaults(*settings);
   auto parts = read_hf_json(json, *settings);
   if (!parts) return 0;
   const Pipeline tokenizer(*std::move(parts));

@@ -1,0 +1,38 @@
+#pragma once
+// The classes of tokenizers of Hugging Face's library: what they do where a key of their settings
+// is missing. Releases 4 and 5 of the library agree unless a comment says otherwise.
+
+#include <array>
+#include <string_view>
+
+namespace signalbox::tokenizer {
+
+/// What a class does to a tokenizer.json.
+enum class ClassKind : uint8_t {
+  kOther,      // nothing without a key that requests it
+  kPlain,      // stands for any tokenizer.json, whose normalizer it takes as it is
+  kBert,       // sets the options of the BertNormalizer
+  kByteLevel,  // sets the prefix space, and so do the classes of RoBERTa
+  kRoberta,    // sets trim_offsets, too
+  kMarking,    // makes the marks anew
+};
+
+struct TokenizerClass {
+  std::string_view name;  // without the ending "Fast"
+  ClassKind kind = ClassKind::kOther;
+  /// The special tokens that the class has by itself, in the order of kRoles; "" for none.
+  std::array<std::string_view, 7> roles = {};
+  bool mask_takes_space = false;  // in front of it
+  bool has_types = true;          // without model_input_names: a network gets the types of segments
+};
+
+/// Returns a class by its name. A class that is not listed is of kind kOther and has no tokens.
+TokenizerClass class_named(std::string_view name);
+
+/// Returns the class that a model_type stands for in the library; "" if it is not known here.
+std::string_view class_of_model_type(std::string_view model_type);
+
+/// Returns a name without the ending of the library's fast classes.
+std::string_view without_fast(std::string_view name);
+
+}  // namespace signalbox::tokenizer

@@ -1,0 +1,13 @@
+#pragma once
+// The README.md of a fitted head: what it was fitted to, and how good it is.
+
+#include "base/error.h"
+#include "tools/fit/fit.h"
+
+namespace signalbox::tools {
+
+/// Writes the card to options.out. It names the trunk and the data without their folders. A
+/// README.md that a fit did not write stays, and options.print() gets a line about it. Errors: kIo.
+Result<void> write_card(const FitOptions& options, const FitReport& report);
+
+}  // namespace signalbox::tools
