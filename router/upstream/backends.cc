@@ -3,6 +3,7 @@
 
 #include "router/upstream/backends.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <cstdlib>
 
