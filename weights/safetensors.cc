@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/json.h"
+#include "weights/hf_names.h"
 #include "weights/shard_index.h"
 
 namespace signalbox::weights {
@@ -133,8 +134,12 @@ Result<SafeTensors> SafeTensors::open_index(const std::filesystem::path& path) {
 Result<SafeTensors> SafeTensors::open_directory(const std::filesystem::path& directory) {
   const auto index = directory / "model.safetensors.index.json";
   const auto single = directory / "model.safetensors";
-  if (!std::filesystem::exists(single) && std::filesystem::exists(index)) return open_index(index);
-  return open(single);
+  const bool has_index = !std::filesystem::exists(single) && std::filesystem::exists(index);
+  SIGNALBOX_TRY(SafeTensors opened, has_index ? open_index(index) : open(single));
+  std::string name = opened.name();
+  TensorList list = std::move(opened).take();
+  if (auto named = to_hf_names(list); !named) return fail_in(name, std::move(named).error());
+  return SafeTensors(std::move(name), std::move(list));
 }
 
 Result<SafeTensors> SafeTensors::parse(std::span<const std::byte> file, std::string_view name) {

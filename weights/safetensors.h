@@ -32,6 +32,7 @@ class SafeTensors {
   static Result<SafeTensors> open_index(const std::filesystem::path& path);
 
   /// Opens the weights of a model directory: model.safetensors, or the files listed in its index.
+  /// Older files get today's names (to_hf_names()).
   static Result<SafeTensors> open_directory(const std::filesystem::path& directory);
 
   /// Parses the header of `file`, which must outlive the result. Errors start with `name`. Used by

@@ -162,7 +162,12 @@ struct Fusion {
   std::string analysis_template;
   std::string synthesis_template;
   std::string judge_prompt_version;
+  std::string quorum_failure_policy;
+  std::string quorum_fallback_target;  // "": none
   Grounding grounding;
+
+  /// True if another model answers for a panel with too few replies.
+  bool falls_back() const { return quorum_failure_policy == "fallback"; }
 };
 
 struct Workflows {

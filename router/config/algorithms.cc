@@ -272,7 +272,23 @@ constexpr Key kFusionGroundingKeys[] = {
 };
 constexpr Section kFusionGrounding{kFusionGroundingKeys};
 
-constexpr std::string_view kNoQuorum = "the request fails";
+void check_fusion(Reader& reader, const yaml::Node& node, Fusion& out) {
+  const std::string& target = out.quorum_fallback_target;
+  const yaml::Node* at = given(node, "quorum_fallback_target");
+  reader.at_key("quorum_fallback_target", [&] {
+    if (at == nullptr) {
+      if (out.falls_back())
+        reader.error(node.line, "missing; expected the model that answers then");
+    } else if (!out.falls_back()) {
+      reader.notice(at->line, "has no effect without `quorum_failure_policy: fallback`");
+    } else if (reader.config.providers.find(target) == nullptr) {
+      reader.error(at->line, fmt::format("unknown model \"{}\"", target));
+    } else if (has_name(out.analysis_models, target)) {
+      reader.error(at->line,
+                   fmt::format("\"{}\" is a model of the panel; expected another one", target));
+    }
+  });
+}
 
 constexpr Key kFusionKeys[] = {
     string(FIELD(Fusion, model), "Model that judges. Default: the first of the panel."),
@@ -297,11 +313,12 @@ constexpr Key kFusionKeys[] = {
            "Prompt of the judge, with {{original}}, {{responses}} and {{analysis}}."),
     string(FIELD(Fusion, judge_prompt_version), "Name of the prompt, shown in the reply."),
     object(FIELD(Fusion, grounding), kFusionGrounding, "Scores of the replies."),
-    unread("quorum_failure_policy", "Reaction if the panel has too few replies.", kNoQuorum)
-        .unless("fail"),
-    unread("quorum_fallback_target", "The model that answers then.", kNoQuorum),
+    word(FIELD(Fusion, quorum_failure_policy), "fail fallback",
+         "Reaction if the panel has fewer replies than `min_successful_responses`: the request "
+         "fails (default), or another model answers."),
+    string(FIELD(Fusion, quorum_fallback_target), "That other model, for `fallback`."),
 };
-constexpr Section kFusion{kFusionKeys};
+constexpr Section kFusion{kFusionKeys, checked<check_fusion>};
 
 using WorkflowPlanner = Workflows::Planner;
 

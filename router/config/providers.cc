@@ -188,6 +188,8 @@ bool set_retry(std::string_view word, RetryOn& out) {
     out.refused = out.timeout = true;
   } else if (is("gateway-error")) {
     out.gateway_error = true;
+  } else if (is("retriable-status-codes")) {
+    // The list of the same name is a key of its own.
   } else if (is("5xx")) {
     out = {true, true, true, true, true};
   } else {
@@ -213,6 +215,27 @@ void read_retry_on(Reader& reader, const yaml::Node& node, RetryOn& out) {
                               "reset, reset-before-request, request-timeout, gateway-error, 5xx)",
                               word));
   }
+}
+
+void read_statuses(Reader& reader, const yaml::Node& node, std::vector<uint16_t>& out) {
+  std::vector<double> numbers;
+  read_numbers(reader, node, numbers);
+  for (const double number : numbers) {
+    const auto status = static_cast<uint16_t>(std::clamp(number, 0.0, 999.0));
+    if (status == number && status >= 400 && status <= 599) {
+      out.push_back(status);
+    } else {
+      reader.error(node.line, fmt::format("expected statuses from 400 to 599, found {}", number));
+    }
+  }
+}
+
+void read_first_byte(Reader& reader, const yaml::Node& node, std::chrono::milliseconds& out) {
+  int64_t ms = 0;
+  if (!read_milliseconds(reader, node, "a duration from 0ms to 24h", 0, 86'400'000, ms) || ms == 0)
+    return;
+  const std::chrono::milliseconds read(ms);
+  out = out.count() == 0 ? read : std::min(out, read);
 }
 
 constexpr Choice kBalancing[] = {
@@ -268,8 +291,12 @@ constexpr Key kReliabilityKeys[] = {
     unread("connect_timeout", "Time limit of a connection.", kOneTimeLimit),
     unread("total_timeout", "Time limit of a call.", kOneTimeLimit),
     unread("idle_timeout", "Time limit between parts of a reply.", kOneTimeLimit),
-    unread("first_byte_timeout", "Time limit of the first part.", kOneTimeLimit),
-    unread("retriable_status_codes", "Further failures to retry.", kRetriesAtOnce),
+    duration(FIELD_AS("first_byte_timeout", Reliability, reply_timeout), 0ms, 24h,
+             "The same as `reply_timeout`. The shorter one holds.")
+        .read_by<read_first_byte>(),
+    key_of(FIELD_AS("retriable_status_codes", Reliability, retry_on.statuses), Kind::kNumbers,
+           "Further statuses to retry, from 400 to 599.")
+        .read_by<read_statuses>(),
     unread("retry_back_off_base", "Wait before another attempt.", kRetriesAtOnce),
     unread("retry_back_off_max", "Longest wait.", kRetriesAtOnce),
     unread("retry_after_max", "Longest wait that a server may demand.", kRetriesAtOnce),
@@ -427,7 +454,8 @@ constexpr Section kModel{kModelKeys, checked<check_model>};
 
 constexpr Key kDefaultsKeys[] = {
     text(FIELD(Providers, default_model),
-         "Model of requests that no decision matches. Default: the only model, if there is one.")
+         "Model of requests that no decision matches. Default: the only model for chats, if there "
+         "is one.")
         .also("model"),
     text(FIELD(Providers, default_reasoning_effort),
          "Reasoning effort if a decision names none; Anthropic's servers get none then. Default: "

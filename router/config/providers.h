@@ -64,6 +64,7 @@ struct RetryOn {
   bool timeout = true;         // no reply within reply_timeout
   bool gateway_error = false;  // 502, 503, 504
   bool any_5xx = false;
+  std::vector<uint16_t> statuses = {};  // further ones
 
   bool operator==(const RetryOn&) const = default;
 };

@@ -334,7 +334,7 @@ Result<void> ChatStream::number(ChatPiece& piece) {
     }
     release(piece, false);
   }
-  if (is_last) release(piece, true);
+  if (is_last || has_reason_) release(piece, true);
   return {};
 }
 

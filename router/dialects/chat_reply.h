@@ -39,7 +39,7 @@ struct ChatPiece {
   std::string_view finish_reason;
   std::string_view stop_sequence;  // the matched stop sequence, if the server reports it
   std::optional<ChatUsage> usage;
-  /// Texts that the reply has in parts. Views refer to them, so they do not move.
+  /// Texts that came in parts, or were held. Views refer to them, so they do not move.
   std::forward_list<std::string> joined;
 
   /// True for a chunk about the request alone: Azure reports first what its filter found in the

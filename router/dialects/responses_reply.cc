@@ -281,6 +281,11 @@ void ResponsesReplies::close(std::string& out) {
     output_messages_.begin("assistant");
     for (const Part& part : item_.parts) output_messages_.add_text(json::quote(part.text));
   }
+  if (item_.kind == ItemKind::kReasoning) {
+    if (output_messages_.has_content()) output_messages_.end();
+    output_messages_.begin("assistant");
+    for (const Part& part : item_.parts) output_messages_.add_reasoning(part.text);
+  }
   item_ = OutputItem();
 }
 

@@ -86,7 +86,7 @@ std::string with_mark(const Value& source, std::string block) {
   return block;
 }
 
-/// What a tool, a call or a choice has beside its type: a function or a custom tool.
+/// The function or the custom tool in a tool, a call or a choice.
 struct Named {
   Value value;
   std::string_view key;

@@ -36,8 +36,8 @@ http::Task<> send_blocked(const gateway::RequestScope& scope, const gateway::Par
 /// The plan of a request that may go to the model, or nullopt if the client has its answer.
 ///
 /// Guards read the texts of an endpoint that generates something, as those of a chat that names the
-/// model, and what is counted if such chats are masked. A model with a pii_policy gets no request that has not been read whole, whatever the
-/// endpoint.
+/// model, and what is counted if such chats are masked. A model with a pii_policy gets no request
+/// that has not been read whole, whatever the endpoint.
 http::Task<std::optional<routing::Plan>> pass_guards(gateway::RequestScope& scope,
                                                      const Endpoint& endpoint,
                                                      const RequestReading& reading,

@@ -48,8 +48,10 @@ class FusionRun final : public Algorithm {
     if (settings_.on_error == "fail" && any_failed(panel)) return {.answer = failed(turns)};
     if (!all_done(panel)) return {};
     const std::vector<size_t> good = replied(panel);
-    const size_t quorum = std::max(1U, settings_.min_successful_responses);
-    if (good.empty() || (may_call && good.size() < quorum)) return {.answer = failed(turns)};
+    const bool is_below = good.size() < quorum();
+    if (is_below && settings_.falls_back() && (may_call || turns.size() > panel.size()))
+      return fall_back(turns);
+    if (good.empty() || (may_call && is_below)) return {.answer = failed(turns)};
     std::string analysis;
     size_t at = panel_.size();
     if (analyses_) {
@@ -68,6 +70,9 @@ class FusionRun final : public Algorithm {
   }
 
   std::optional<Extension> extension(std::span<const Turn> turns) const override {
+    // The panel has no part in the answer of another model.
+    const auto panel = turns.first(std::min(turns.size(), panel_.size()));
+    if (settings_.falls_back() && replied(panel).size() < quorum()) return std::nullopt;
     const bool has_analysis =
         analyses_ && turns.size() > panel_.size() && turns[panel_.size()].reply() != nullptr;
     const bool shows_analysis = settings_.include_analysis && has_analysis;
@@ -84,6 +89,23 @@ class FusionRun final : public Algorithm {
   }
 
  private:
+  size_t quorum() const { return std::max(1U, settings_.min_successful_responses); }
+
+  // The answer is that of a model outside of the panel, to the request as it is.
+  Step fall_back(std::span<const Turn> turns) const {
+    const size_t at = panel_.size();
+    if (turns.size() > at) {
+      const Reply* reply = turns[at].reply();
+      if (!turns[at].is_done()) return {};
+      if (reply == nullptr || reply->is_empty()) return {.answer = failed(turns)};
+      return {.answer = RunAnswer{.turn = at}};
+    }
+    Step out;
+    out.calls.push_back(call_of(settings_.quorum_fallback_target, Purpose::kAnswer));
+    out.calls.back().is_last = true;
+    return out;
+  }
+
   Call call_of(const std::string& model, Purpose purpose) const {
     Call out;
     out.model = model;

@@ -134,12 +134,16 @@ class StagesRun final : public Algorithm {
            accepts(quality_, questions_, candidate.answers, true);
   }
 
+  // Names no server, and quotes nothing: clients and the log get it.
   static tl::unexpected<Error> unresolved(std::span<const Turn> turns) {
     std::string all;
     for (const Turn& turn : turns) {
       if (!turn.is_done()) continue;
+      const bool is_late = !turn.outcome && turn.outcome.error().code == Code::kDeadline;
       all += fmt::format("{}{}: {}", all.empty() ? ": " : "; ", turn.call.label,
-                         turn.outcome ? "not accepted" : turn.outcome.error().message);
+                         turn.outcome ? "not accepted"
+                         : is_late    ? "too late"
+                                      : "failed");
     }
     return fail(Code::kUpstream, "no stage gave an answer that the decision accepts{}", all);
   }

@@ -40,10 +40,10 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote(const config::Exter
 struct RemoteQuestion {
   /// kYesNo: the labels are yes and no. kScore: they are levels, the lowest first.
   enum class Kind : uint8_t { kChoice, kYesNo, kScore };
-  Kind kind = Kind::kChoice;
   std::string instructions;           // how to choose a label; may be empty
   std::vector<std::string> labels;    // at least two
   std::vector<std::string> meanings;  // (labels), each may be empty; or none at all
+  Kind kind = Kind::kChoice;
 };
 
 /// The same for a language model that chooses one of the labels. It calls /v1/chat/completions and

@@ -116,6 +116,7 @@ http::Task<Result<size_t>> acquire(Balancer& balancer, std::string_view model,
 
 /// True if retry_on allows discarding a reply with this status in favour of another backend's.
 bool is_refusal(const http::Response& head, const config::RetryOn& on) {
+  if (std::ranges::find(on.statuses, head.status) != on.statuses.end()) return true;
   if (head.status < 500) return false;
   const bool gateway = head.status >= 502 && head.status <= 504;
   const bool not_started = head.status == 503 && head.headers.find("retry-after").has_value();

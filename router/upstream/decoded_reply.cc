@@ -104,13 +104,23 @@ class DecodedReply final : public UpstreamReply {
     return {};
   }
 
-  // Takes bytes until `out_` is full. The checksum behind the data is skipped.
+  // A second file in one body is possible, and no server is known that sends it.
+  Result<void> skip_checksum() {
+    const size_t skipped = std::min(checksum_, in_.size());
+    checksum_ -= skipped;
+    in_.remove_prefix(skipped);
+    if (is_gzip_ && !in_.empty())
+      return fail(Code::kUpstream, "the compressed reply goes on behind the end of its data");
+    in_ = {};
+    return {};
+  }
+
+  // Takes bytes until `out_` is full.
   Result<void> take() {
     SIGNALBOX_TRY_VOID(open());
-    if (has_ended_) in_ = {};
     if (!is_open_ || has_ended_ || !has_more()) {
       out_.clear();
-      return {};
+      return has_ended_ ? skip_checksum() : Result<void>{};
     }
     out_.resize(kDecodedBytes);
     zlib::z_params params;
@@ -123,7 +133,6 @@ class DecodedReply final : public UpstreamReply {
     in_.remove_prefix(in_.size() - params.avail_in);
     out_.resize(out_.size() - params.avail_out);
     has_ended_ = error == zlib::error::end_of_stream;
-    if (has_ended_) in_ = {};
     if (!error || has_ended_ || error == zlib::error::need_buffers) return {};
     return fail(Code::kUpstream, "the compressed reply is damaged: {}", error.message());
   }
@@ -134,6 +143,7 @@ class DecodedReply final : public UpstreamReply {
   zlib::inflate_stream inflater_;
   std::string frame_;    // the bytes that came until the data began
   std::string_view in_;  // not taken yet
+  size_t checksum_ = 8;  // the bytes of it and of the length that may still come
   std::string out_;
   bool is_open_ = false, has_ended_ = false, was_last_ = false;
 };

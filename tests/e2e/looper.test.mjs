@@ -27,7 +27,7 @@ routing:
     - {name: large, param_size: 70b}
   signals:
     keywords:
-${["cascade", "graded", "compared", "rounds", "panel", "steps", "hurried", "hanging", "bounded", "chosen", "mixed"].map((name) => `      - {name: ${name}, operator: OR, keywords: [${name}]}`).join("\n")}
+${["cascade", "graded", "compared", "rounds", "panel", "steps", "hurried", "hanging", "bounded", "chosen", "mixed", "quorate"].map((name) => `      - {name: ${name}, operator: OR, keywords: [${name}]}`).join("\n")}
   decisions:
     - name: cascade
       rules: {operator: AND, conditions: [{type: keyword, name: cascade}]}
@@ -69,6 +69,16 @@ ${["cascade", "graded", "compared", "rounds", "panel", "steps", "hurried", "hang
       rules: {operator: AND, conditions: [{type: keyword, name: chosen}]}
       modelRefs: [{model: small}, {model: third}]
       algorithm: {type: prompt, prompt: {model: large, instructions: "Prefer the third one."}}
+    - name: quorate
+      rules: {operator: AND, conditions: [{type: keyword, name: quorate}]}
+      modelRefs: [{model: small}, {model: third}]
+      algorithm:
+        type: fusion
+        fusion:
+          analysis_models: [small, third]
+          min_successful_responses: 2
+          quorum_failure_policy: fallback
+          quorum_fallback_target: large
     - name: mixed
       rules: {operator: AND, conditions: [{type: keyword, name: mixed}]}
       modelRefs: [{model: small}, {model: large}]
@@ -271,6 +281,20 @@ test("a panel answers, and a judge writes the answer from theirs", async () => {
   assert.equal(last.messages[0].content, "Be kind");
   for (const part of ["panel", "first view", "second view", "1 and 2"]) assert.match(last.messages[1].content, new RegExp(part));
   assert.equal(last.max_tokens, 50);
+});
+
+test("another model answers for a panel with too few replies, in a stream, too", async () => {
+  const answers = { small: () => whole("first view"), third: () => ({ status: 400, body: {} }), large: ({ stream }) => (stream ? streamed("the fallback") : whole("the fallback")) };
+  const calls = script(answers);
+  const { data, response } = await client.chat.completions.create(requestOf("quorate")).withResponse();
+  assert.equal(data.choices[0].message.content, "the fallback");
+  assert.equal(data.fusion, undefined);
+  assert.equal(response.headers.get("x-vsr-selected-model"), "large");
+  assert.equal(looper(response, "models-failed"), "third");
+  assert.deepEqual(calls.at(-1).received.messages, requestOf("quorate").messages);
+  let text = "";
+  for await (const chunk of await client.chat.completions.create(requestOf("quorate", { stream: true }))) text += chunk.choices[0]?.delta?.content ?? "";
+  assert.equal(text, "the fallback");
 });
 
 test("a model name of its own stands for the decisions of an algorithm", async () => {

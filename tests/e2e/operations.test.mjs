@@ -287,6 +287,22 @@ test("the log warns if a server refuses the router's own key, and shows no key",
   assert.deepEqual(await lineWith(""), ["info", "upstream_4xx", undefined], "the client's own key");
 });
 
+test("a status that the file lists leads to another model", async () => {
+  const server = createServer((_, response) => response.writeHead(429).end("busy"));
+  const answered = async (reliability) => {
+    let model;
+    await withServer(server, async (daemon) => {
+      const body = JSON.stringify({ model: "general", messages: [{ role: "user", content: "hello" }] });
+      const reply = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", body });
+      model = `${reply.status} ${reply.headers.get("x-vsr-selected-model")}`;
+    }, (text) => text.replace("general, backend", `general, reliability: {${reliability}fallback_models: [spare]}, backend`)
+      .replace("routing:", "    - {name: spare, backend_refs: [{name: echo, type: echo}]}\nrouting:"));
+    return model;
+  };
+  assert.equal(await answered("retriable_status_codes: [408, 429], "), "200 spare");
+  assert.equal(await answered(""), "429 general");
+});
+
 test("the log has the reason for another model", async () => {
   const server = createServer((_, response) => response.writeHead(503).end("busy"));
   await withServer(server, async (daemon) => {

@@ -124,6 +124,23 @@ TEST_F(Files, the_files_of_an_index_open_as_one) {
             index.string() + ": tensor \"c\" is missing, expected shape [1]");
 }
 
+// bert-base-uncased has these names.
+TEST_F(Files, older_names_of_a_directory_are_read_as_todays) {
+  write_shard("model.safetensors", "bert.embeddings.LayerNorm.gamma");
+  auto opened = SafeTensors::open_directory(folder_);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_TRUE(opened->find("bert.embeddings.LayerNorm.weight", {2}));
+
+  TensorList list;
+  ASSERT_TRUE(list.add("LayerNorm.beta", Dtype::kF32, {1}, some_bytes(4)));
+  ASSERT_TRUE(list.add("LayerNorm.bias", Dtype::kF32, {1}, some_bytes(4)));
+  ASSERT_TRUE(write_safetensors(folder_ / "model.safetensors", list.tensors()));
+  opened = SafeTensors::open_directory(folder_);
+  ASSERT_FALSE(opened);
+  const std::string file = (folder_ / "model.safetensors").string();
+  EXPECT_TRUE(opened.error().message.starts_with(file + ": ")) << opened.error().message;
+}
+
 TEST_F(Files, bad_files_of_an_index_are_refused_by_name) {
   write_shard("1.safetensors", "a");
   write_shard("2.safetensors", "a");

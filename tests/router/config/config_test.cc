@@ -365,6 +365,26 @@ TEST(Config, reliability_uses_the_terms_of_envoy) {
             "request-timeout, gateway-error, 5xx)\n");
 }
 
+TEST(Config, reliability_has_further_statuses_and_the_shorter_time_to_the_first_byte) {
+  const auto read = [](std::string_view reliability) {
+    return *parse_good(with_reliability(reliability)).providers.find("a")->reliability;
+  };
+  const Reliability is = read(
+      "retry_on: \"retriable-status-codes\", retriable_status_codes: [408, 429], "
+      "first_byte_timeout: 2s");
+  EXPECT_EQ(is.retry_on.statuses, (std::vector<uint16_t>{408, 429}));
+  EXPECT_FALSE(is.retry_on.connect);
+  EXPECT_EQ(is.reply_timeout.count(), 2000);
+  EXPECT_EQ(read("per_try_timeout: 1s, first_byte_timeout: 2s").reply_timeout.count(), 1000);
+  EXPECT_EQ(read("per_try_timeout: 3s, first_byte_timeout: 2s").reply_timeout.count(), 2000);
+  for (const std::string_view none : {"200", "700", "429.5", "-1"}) {
+    EXPECT_EQ(notices_of(with_reliability(fmt::format("retriable_status_codes: [{}]", none))),
+              fmt::format("refused: f.yaml:8: providers.models[1].reliability."
+                          "retriable_status_codes: expected statuses from 400 to 599, found {}",
+                          none));
+  }
+}
+
 TEST(Config, a_fallback_is_another_model) {
   constexpr std::string_view kPlace =
       "refused: f.yaml:8: providers.models[1].reliability.fallback_models: ";

@@ -442,7 +442,7 @@ TEST(NewerForms, a_projection_on_a_signal_that_is_not_there_is_refused) {
             input + "name: unknown keyword signal \"urgnet\"; did you mean \"urgent\"?");
   EXPECT_EQ(with("{scores: [{name: s, inputs: [{type: keywrd, name: urgent}]}]}"),
             input + "type: unknown signal type \"keywrd\"; did you mean \"keyword\"?");
-  EXPECT_EQ(with("{scores: [{name: s, inputs: [{type: decision, name: bad}]}]}"), "accepted");
+  EXPECT_EQ(with("{scores: [{name: s, inputs: [{type: session_metric, name: bad}]}]}"), "accepted");
   EXPECT_EQ(with("{scores: [{name: s, inputs: [{type: classifier, name: 'tone:rude'}, {type: "
                  "domain, name: math}]}, {name: t, inputs: [{type: projection, name: s}]}]}"),
             "accepted");
@@ -479,30 +479,6 @@ TEST(NewerForms, complexity_may_have_two_bounds) {
             at + ": hard_below and easy_above are for a server that scores requests "
                  "(modules.complexity.backend with the contract score.v1); use hard_above and "
                  "easy_below");
-}
-
-TEST(NewerForms, the_bounds_of_a_server_that_scores_requests_may_go_down) {
-  const auto signal = [](std::string_view contract, std::string_view keys) {
-    return fmt::format(
-        "{}routing: {{signals: {{complexity: [{{name: c{}}}]}}}}\n"
-        "global: {{model_catalog: {{modules: {{complexity: {{backend: {{protocol: http_classify, "
-        "model: e{}}}}}}}, external: [{{name: e, model_role: classification, llm_endpoint: "
-        "{{address: h, port: 1}}}}]}}}}\n",
-        kTwoModels, keys, contract);
-  };
-  constexpr std::string_view kScore = ", contract: score.v1";
-  const std::string at = "f.yaml:7: routing.signals.complexity[0]";
-  EXPECT_EQ(newer_errors(signal(kScore, ", hard_below: 30, easy_above: 50")), "accepted");
-  EXPECT_EQ(newer_errors(signal(kScore, ", hard_below: 50, easy_above: 30")),
-            at + ".easy_above: expected more than hard_below, which is 50, found 30");
-  EXPECT_EQ(newer_errors(signal(kScore, ", hard_above: 50, easy_below: 30")), "accepted");
-  EXPECT_EQ(newer_errors(signal(kScore, "")),
-            at + ": the server of modules.complexity.backend has a scale of its own; expected "
-                 "hard_above and easy_below, or hard_below and easy_above");
-  EXPECT_EQ(newer_errors(signal(", contract: label_distribution.v1", "")), "accepted");
-  EXPECT_EQ(newer_errors(signal("", "")),
-            "f.yaml:8: global.model_catalog.modules.complexity.backend: expected the contract "
-            "label_distribution.v1, whose labels are easy, medium and hard, or score.v1");
 }
 
 TEST(NewerForms, embeddings_may_have_negative_candidates_and_a_scoring_of_their_own) {

@@ -1,6 +1,5 @@
 // The parts of a file that choose a model or a recipe for a request: actions and tiers of
-// decisions, and rules of entrypoints. Also the parts of early files that are read as these, and
-// types of signals that are not built.
+// decisions, and rules of entrypoints. Also the parts of early files that are read as these.
 
 #include <gtest/gtest.h>
 
@@ -66,138 +65,12 @@ TEST(Actions, a_guard_that_another_decision_precedes_gets_a_notice) {
       "highest priority");
 }
 
-// --- signals that are not built, or that nobody computes ---
-
-constexpr std::string_view kNobodyAnswers =
-    "signals: {decision: [{name: kind, question: {type: noul, instructions: \"Is it code?\"}}], "
-    "session: [{name: s, fact: quality_gap}]}";
+// --- algorithms and groups ---
 
 std::string with_rules(std::string_view rules, std::string_view more = "") {
   return fmt::format(
-      "{}routing:\n  {}\n  decisions: [{{name: d, rules: {}, modelRefs: [{{model: small}}]{}}}]\n",
-      kTwoModels, kNobodyAnswers, rules, more);
-}
-
-TEST(UnbuiltSignals, each_gets_a_notice) {
-  constexpr std::string_view kSo =
-      "conditions on the signal do not match, nor does NOT of them (docs/upstream.md)";
-  EXPECT_EQ(newer_notices(with_rules("{type: decision, name: kind}")),
-            fmt::format("f.yaml:8: routing.signals.session[0].fact: the router does not have this "
-                        "fact; {}\nf.yaml:8: routing.signals.decision[0]: no server answers the "
-                        "question; its deployment must name one (provider: http and "
-                        "external_model); {}",
-                        kSo, kSo));
-  EXPECT_EQ(newer_notices(std::string(kTwoModels) +
-                          "routing:\n  decisions: [{name: d, rules: {type: session_metric, name: "
-                          "cost}, modelRefs: [{model: small}]}]\n"),
-            "f.yaml:8: routing.decisions[0].rules.type: does not match, nor does NOT of it: there "
-            "are no signals of this type (docs/upstream.md)");
-}
-
-TEST(UnbuiltSignals, no_decision_that_keeps_requests_away_may_depend_on_one) {
-  constexpr std::string_view kRefuses =
-      ", plugins: [{type: fast_response, configuration: {message: No.}}]";
-  constexpr std::string_view kRules = "{operator: NOT, conditions: [{type: decision, name: kind}]}";
-  const auto why = [](std::string_view verb) {
-    return fmt::format(
-        "f.yaml:9: routing.decisions[0].rules: the decision \"d\" cannot be relied on to {}, "
-        "because a signal of its rules is not built or has nobody who computes it",
-        verb);
-  };
-  EXPECT_EQ(newer_errors(with_rules(kRules, kRefuses)), why("refuse"));
-  EXPECT_EQ(newer_errors(with_rules(kRules, ", action: {type: route, destination: large}")),
-            why("route"));
-  const std::string derived =
-      newer_errors(fmt::format("{}routing:\n  {}\n", kTwoModels, kNobodyAnswers) + R"(  projections:
-    scores: [{name: s, inputs: [{type: decision, name: kind}]}]
-    mappings: [{name: m, source: s, method: threshold_bands, outputs: [{name: high, gte: 0.5}]}]
-  decisions:
-    - {name: d, rules: {type: projection, name: high}, plugins: [{type: fast_response, configuration: {message: No.}}]}
-)");
-  EXPECT_NE(derived.find("cannot be relied on to refuse"), std::string::npos) << derived;
-  constexpr std::string_view kMasks =
-      ", plugins: [{type: pii_mask, configuration: {enabled: true}}]";
-  constexpr std::string_view kDrops = ", emits: [{kind: retention, retention: {drop: true}}]";
-  EXPECT_EQ(newer_errors(with_rules(kRules, kMasks)), why("mask"));
-  EXPECT_EQ(newer_errors(with_rules(kRules, kDrops)), why("drop"));
-  EXPECT_EQ(newer_errors(with_rules(
-                kRules, ", plugins: [{type: pii_mask, configuration: {enabled: false}}]")),
-            "accepted");
-  EXPECT_EQ(
-      newer_errors(with_rules(
-          "{operator: AND, on_unknown: fail_request, conditions: [{type: decision, name: kind}]}",
-          kRefuses)),
-      "accepted")
-      << "its requests get 503";
-}
-
-TEST(UnbuiltSignals, a_guard_on_another_projection_is_accepted) {
-  const auto errors_of = [](std::string_view output) {
-    return newer_errors(fmt::format(R"({}routing:
-  signals: {{keywords: [{{name: k, keywords: [secret]}}], session: [{{name: s, fact: cache_warmth}}]}}
-  projections:
-    scores:
-      - {{name: third, inputs: [{{type: projection, name: second}}]}}
-      - {{name: second, inputs: [{{type: projection, name: turns}}]}}
-      - {{name: first, inputs: [{{type: session, name: s}}]}}
-      - {{name: other, inputs: [{{type: keyword, name: k}}]}}
-    mappings:
-      - {{name: a, source: first, method: threshold_bands, outputs: [{{name: turns, gte: 0.5}}]}}
-      - {{name: b, source: third, method: threshold_bands, outputs: [{{name: long, gte: 0.5}}]}}
-      - {{name: c, source: other, method: threshold_bands, outputs: [{{name: secret, gte: 0.5}}]}}
-  decisions:
-    - {{name: d, rules: {{type: projection, name: {}}}, plugins: [{{type: fast_response, configuration: {{message: No.}}}}]}}
-)",
-                                    kTwoModels, output));
-  };
-  EXPECT_EQ(errors_of("secret"), "accepted");
-  EXPECT_NE(errors_of("turns").find("cannot be relied on to refuse"), std::string::npos);
-  EXPECT_NE(errors_of("long").find("cannot be relied on to refuse"), std::string::npos)
-      << "through other scores";
-}
-
-// --- decision models ---
-
-std::string with_question(std::string_view question, std::string_view rules) {
-  return fmt::format(R"({}routing:
-  signals: {{decision: [{{name: q, deployment: d, {}}}]}}
-  decisions: [{{name: d, rules: {}, modelRefs: [{{model: small}}]}}]
-global:
-  model_catalog:
-    deployments: {{d: {{provider: http, external_model: e}}}}
-    external: [{{name: e, llm_model_name: m, llm_endpoint: {{address: h, port: 1}}}}]
-)",
-                     kTwoModels, question, rules);
-}
-
-TEST(Questions, conditions_name_the_options_of_a_choice_alone) {
-  constexpr std::string_view kChoice =
-      "question: {type: choice, instructions: i, choices: [{key: code}, {key: math}]}";
-  constexpr std::string_view kYesNo = "question: {type: noul, instructions: i}";
-  const std::string at = "f.yaml:9: routing.decisions[0].rules.label: ";
-  EXPECT_EQ(newer_errors(with_question(kChoice, "{type: decision, name: q, label: code}")),
-            "accepted");
-  EXPECT_EQ(newer_errors(with_question(kChoice, "{type: decision, name: q, label: cod}")),
-            at + "\"cod\" is not a label of the decision \"q\"; did you mean \"code\"?");
-  EXPECT_EQ(newer_errors(with_question(kChoice, "{type: decision, name: q}")),
-            at + "missing; expected an option of the question");
-  EXPECT_EQ(newer_errors(with_question(kYesNo, "{type: decision, name: q}")), "accepted");
-  EXPECT_EQ(newer_errors(with_question(kYesNo, "{type: decision, name: q, label: yes}")),
-            at + "only questions of the type choice have options");
-  const std::string config = with_question(kYesNo, "{type: decision, name: q}");
-  EXPECT_EQ(newer_config(config).routing.questions.at(0).server, "e");
-}
-
-TEST(Questions, mistakes_are_errors) {
-  const std::string at = "f.yaml:8: routing.signals.decision[0]";
-  const auto errors = [](std::string_view question) {
-    return newer_errors(with_question(question, "{type: decision, name: q}"));
-  };
-  EXPECT_EQ(
-      errors("question: {type: choice, instructions: i, choices: [{key: code}]}").substr(0, 80),
-      (at + ".question: expected 2 to 255 choices, found 1").substr(0, 80));
-  EXPECT_EQ(errors("question: {type: score, instructions: i, levels: [low, high]}"),
-            at + ": a question of the type score needs a predicate");
+      "{}routing:\n  decisions: [{{name: d, rules: {}, modelRefs: [{{model: small}}]{}}}]\n",
+      kTwoModels, rules, more);
 }
 
 TEST(Algorithms, older_ones_are_read_as_static_with_a_notice) {

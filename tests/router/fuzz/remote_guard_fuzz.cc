@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check(models::read_hook_score(body, std::size(labels)));
   using Kind = models::RemoteQuestion::Kind;
   for (const Kind kind : {Kind::kYesNo, Kind::kChoice, Kind::kScore}) {
-    const auto scores = models::read_system_one(body, {.kind = kind, .labels = {"A", "B"}});
+    const auto scores = models::read_system_one(body, {"", {"A", "B"}, {}, kind});
     if (!scores) continue;
     SIGNALBOX_CHECK(scores->size() == 2);
     for (const float score : *scores) SIGNALBOX_CHECK(score >= 0 && score <= 1);

@@ -74,7 +74,7 @@ TEST(RemoteGuard, reads_verdicts_of_the_listed_replies) {
         {"noul", Kind::kYesNo}, {"choice", Kind::kChoice}, {"score", Kind::kScore}};
     for (const auto& each : kinds) {
       if (each.first == protocol)
-        return read_system_one(std::move(body), {.kind = each.second, .labels = labels});
+        return read_system_one(std::move(body), {"", labels, {}, each.second});
     }
     if (protocol == "hook") return read_hook_score(std::move(body), labels.size());
     return read_verdict(std::move(body), labels, true);

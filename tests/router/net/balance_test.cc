@@ -243,6 +243,17 @@ TEST(Balance, requests_with_errors_go_to_other_servers_if_the_file_allows_it) {
   EXPECT_EQ(site.answers(10), "bbbbbbbbbb");
 }
 
+TEST(Balance, the_statuses_that_the_file_lists_go_to_other_servers) {
+  Server a("a"), b("b");
+  a.answer(status_reply(429));
+  config::Reliability settings;
+  settings.retry_on.statuses = {408, 429};
+  Site site({a.port(), b.port()}, settings);
+  const Reply reply = site.ask();
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.headers.at("x-attempts"), "2");
+}
+
 TEST(Balance, a_server_that_is_not_ready_yet_is_passed_over) {
   Server a("a"), b("b");
   a.answer(status_reply(503, "Retry-After: 5\r\n"));

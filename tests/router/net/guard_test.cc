@@ -398,7 +398,7 @@ TEST(Guard, checks_cached_answers_too) {
 TEST(Guard, marks_or_withholds_replies_that_it_cannot_read) {
   Upstream upstream([&](Wire& wire, int) {
     wire.read_request();
-    wire.send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b");
+    wire.send("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 2\r\n\r\n\x0b\x80");
   });
   const auto daemon = start(upstream.port(), std::make_shared<Gate>());
   const auto ask = [&](std::string_view question) {
@@ -408,7 +408,7 @@ TEST(Guard, marks_or_withholds_replies_that_it_cannot_read) {
   };
   const Reply reply = ask("How long?");
   EXPECT_EQ(reply.status, 200);
-  EXPECT_EQ(reply.body, "\x1f\x8b");
+  EXPECT_EQ(reply.body, "\x0b\x80");
   EXPECT_EQ(reply.headers.at("x-vsr-response-unchecked"), "hallucination");
   EXPECT_EQ(ask("strict").status, 403);
 }

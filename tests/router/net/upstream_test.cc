@@ -82,8 +82,7 @@ TEST(Upstream, an_invalid_status_becomes_502) {
         once(fmt::format("HTTP/1.1 {} What\r\nContent-Length: 2\r\n\r\n{{}}", status)));
     const Reply reply = Gateway(backend_at(upstream.port())).ask();
     EXPECT_EQ(reply.status, 502) << status;
-    EXPECT_EQ(error_message(reply.body).find("the model's server: its reply is not well-formed"),
-              0U)
+    EXPECT_EQ(error_message(reply.body).find("backend \"a\": its reply is not well-formed"), 0U)
         << reply.body;
   }
 }
@@ -267,8 +266,7 @@ TEST(Upstream, request_is_not_repeated_on_a_fresh_connection_or_after_a_byte_of_
   Gateway fresh(backend_at(silent.port()));
   const Reply reply = fresh.ask();
   EXPECT_EQ(reply.status, 502);
-  EXPECT_EQ(error_message(reply.body),
-            "the model's server: it closed the connection without a reply");
+  EXPECT_EQ(error_message(reply.body), "backend \"a\": it closed the connection without a reply");
   EXPECT_EQ(requests.load(), 1);
 
   Upstream partial([](Wire& wire, int) {
@@ -281,7 +279,7 @@ TEST(Upstream, request_is_not_repeated_on_a_fresh_connection_or_after_a_byte_of_
   const Reply second = begun.ask();
   EXPECT_EQ(second.status, 502);
   EXPECT_EQ(error_message(second.body),
-            "the model's server: it closed the connection in the middle of its reply header");
+            "backend \"a\": it closed the connection in the middle of its reply header");
   EXPECT_EQ(partial.connections(), 1);
 }
 
@@ -289,7 +287,7 @@ TEST(Upstream, a_refused_connection_is_502) {
   Gateway gateway(backend_at(closed_port()));
   const Reply reply = gateway.ask();
   EXPECT_EQ(reply.status, 502);
-  EXPECT_EQ(error_message(reply.body), "the model's server: cannot connect: Connection refused");
+  EXPECT_EQ(error_message(reply.body), "backend \"a\": cannot connect: Connection refused");
   EXPECT_EQ(reply.headers.at("x-request-id"), "id-1");
   EXPECT_EQ(reply.headers.at("content-type"), "application/json");
 }
@@ -307,8 +305,9 @@ TEST(Upstream, a_server_that_does_not_answer_in_time_is_504_and_disconnected) {
     client.send(post("/", "{}"));
     const Reply reply = client.read_reply();
     EXPECT_EQ(reply.status, 504);
-    EXPECT_EQ(error_message(reply.body),
-              "the model's server: it did not finish within 80 ms, the timeout of the listener");
+    EXPECT_EQ(
+        error_message(reply.body),
+        "backend \"a\": it did not finish within 80 ms, the timeout of the listener \"test\"");
   }
 }
 
@@ -319,7 +318,7 @@ TEST(Upstream, a_server_that_does_not_accept_is_504_after_the_connect_timeout) {
   Gateway gateway(backend_at(full.port()), kPatience, limits);
   const Reply reply = gateway.ask();
   EXPECT_EQ(reply.status, 504);
-  EXPECT_EQ(error_message(reply.body), "the model's server: no connection within 80 ms");
+  EXPECT_EQ(error_message(reply.body), "backend \"a\": no connection within 80 ms");
 }
 
 TEST(Upstream, is_found_by_name) {
@@ -332,7 +331,8 @@ TEST(Upstream, is_found_by_name) {
   Gateway nowhere(backend_at(80, "no-such-host.invalid"));
   const Reply reply = nowhere.ask();
   EXPECT_EQ(reply.status, 502);
-  EXPECT_TRUE(error_message(reply.body).starts_with("the model's server: cannot resolve: "));
+  EXPECT_TRUE(error_message(reply.body)
+                  .starts_with("backend \"a\": cannot resolve \"no-such-host.invalid\": "));
 }
 
 TEST(Upstream, a_malformed_reply_is_502) {
@@ -350,7 +350,7 @@ TEST(Upstream, a_malformed_reply_is_502) {
     Gateway gateway(backend_at(upstream.port()));
     const Reply reply = gateway.ask();
     EXPECT_EQ(reply.status, 502) << message;
-    EXPECT_EQ(error_message(reply.body), "the model's server: " + message);
+    EXPECT_EQ(error_message(reply.body), "backend \"a\": " + message);
   }
 }
 
