@@ -39,7 +39,7 @@ Result<void> check_folder(const fs::path& path) {
   fs::path at = path.empty() ? fs::path(".") : path;
   while (::stat(at.c_str(), &found) != 0) {
     if (errno == EACCES) return {};
-    if (errno != ENOENT || at == at.root_path()) return failed(errno);
+    if (errno != ENOENT || at == at.root_path() || at == ".") return failed(errno);
     at = at.has_parent_path() ? at.parent_path() : fs::path(".");
   }
   if (!S_ISDIR(found.st_mode)) return failed(ENOTDIR);
@@ -96,6 +96,12 @@ Result<void> check_listeners(const config::Config& config) {
   return {};
 }
 
+void remove_certificates(config::Config& config) {
+  for (config::Listener& listener : config.listeners) listener.tls_cert_path.clear();
+  config.management.tls_cert_path.clear();
+  config.ext_proc.tls_cert_path.clear();
+}
+
 void append(std::vector<std::string>& out, const std::vector<std::string>& more) {
   out.insert(out.end(), more.begin(), more.end());
 }
@@ -120,7 +126,8 @@ std::vector<std::string> notices_of(const config::Config& config) {
   return out;
 }
 
-Result<std::vector<std::string>> check(config::Config config) {
+Result<std::vector<std::string>> check(config::Config config, bool has_keys) {
+  if (!has_keys) remove_certificates(config);
   SIGNALBOX_TRY_VOID(check_folders(config));
   SIGNALBOX_TRY_VOID(check_listeners(config));
   std::vector<std::string> out = spending::add_prices(config);

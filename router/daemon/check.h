@@ -14,7 +14,8 @@ std::vector<std::string> notices_of(const config::Config& config);
 
 /// Returns the notices that the daemon would report, without those about missing models, or the
 /// error with which it would not start. It opens no models, ports or stores and makes no folder, so
-/// ports in use and servers that do not answer go unnoticed.
-Result<std::vector<std::string>> check(config::Config config);
+/// ports in use and servers that do not answer go unnoticed. If this machine has no keys, neither
+/// are certificates of listeners read.
+Result<std::vector<std::string>> check(config::Config config, bool has_keys = true);
 
 }  // namespace signalbox::daemon

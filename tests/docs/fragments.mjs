@@ -24,9 +24,9 @@ export function completed(part) {
   return has(text, "version") ? text : `version: v0.3\n${text}`;
 }
 
-/// Returns the errors in the output of `signalbox config check --strict`, except those about signals, models, certificates
-/// and parts of the file that only the reader of the page has.
+/// Returns the errors in the output of `signalbox config check --strict`, except those about signals, models and parts
+/// of the file that only the reader of the page has.
 export function errors(printed) {
   const lines = printed.split("\n").filter((line) => line !== "");
-  return lines.filter((line) => !/: ok: |docs\/upstream\.md|is not set( \(and \d+ more like it\))?$|there is no (model at|token)|cannot read a certificate|outcomes refer to records|unknown \w+ signal/.test(line));
+  return lines.filter((line) => !/: ok: |docs\/upstream\.md|is not set( \(and \d+ more like it\))?$|there is no (model at|token)|outcomes refer to records|unknown \w+ signal/.test(line));
 }

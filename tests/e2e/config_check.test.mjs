@@ -86,3 +86,11 @@ for (const [name, parts] of Object.entries(kWrong)) {
     assert.deepEqual(errors(checked), errors(start));
   });
 }
+
+test("a machine without keys reads no certificates", async () => {
+  await withDaemon(configuration({}), async ({ file }) => {
+    await writeFile(file, configuration({ listener: `, ${kPem}`, management: `, ${kPem}` })(0, 0));
+    assert.equal(check(file).status, 1);
+    assert.equal(run("config", "check", "--without-keys", file).status, 0);
+  });
+});

@@ -17,6 +17,7 @@ const kPlugins = {
   warned: "{type: hallucination, configuration: {hallucination_action: body}}",
   cut: "{type: hallucination, configuration: {hallucination_action: block}}",
   cached: "{type: response_cache, configuration: {mode: exact}}",
+  masked: "{type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}, {type: response_jailbreak, configuration: {action: block}}",
   remembered: "{type: memory, configuration: {auto_store: true, similarity_threshold: 0.4}}",
 };
 const kNames = Object.keys(kPlugins);
@@ -211,7 +212,9 @@ for (const [name, api] of Object.entries(apis)) {
     const earlier = await tokens();
     model.answer = () => ({ events: [eventsOf(events(kFine))] });
     await post(path, request(`blocked-${to}`, true));
-    await until(async () => (await tokens()) === earlier + 118);
+    // Earlier replies, of 118 tokens each, may be counted meanwhile.
+    await until(async () => (await tokens()) > earlier);
+    assert.equal(((await tokens()) - earlier) % 118, 0);
   });
 
   test(`${name}: an attack in the middle ends the stream in a form that the client knows`, async () => {
@@ -278,6 +281,17 @@ for (const [name, api] of Object.entries(apis)) {
     model.answer = () => ({ events: inPieces(eventsOf(events(kFalse, false))), ends: never });
     assert.equal((await read(request(`cut-${to}`))).reason, api.reason);
     await model.closed;
+  });
+
+  test(`${name}: a check reads personal data that the router has put back`, async () => {
+    const texts = ["Mail to [EMAIL", `_ADDRESS_1] from the ${name}.`, " Fine"];
+    model.answer = () => ({ events: inPieces(eventsOf(events(texts))) });
+    const seen = await read(request(`masked-${to} ann@example.com`));
+    assert.match(model.body, /\[EMAIL_ADDRESS_1\]/);
+    assert.equal(seen.text, `Mail to ann@example.com from the ${name}. Fine`);
+    assert.ok(judged.some((text) => text.includes(`ann@example.com from the ${name}.`)));
+    model.answer = () => ({ events: inPieces(eventsOf(events([...texts, `. ${kAttack}`], false))), ends: never });
+    assert.equal((await read(request(`masked-${to} ann@example.com`))).reason, api.reason);
   });
 
   test(`${name}: a client that leaves, and a server that breaks off`, async () => {

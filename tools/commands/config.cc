@@ -45,7 +45,7 @@ int check(const std::string& path, const config::LoadOptions& load_options) {
   Result<std::vector<std::string>> checked;
   if (inspection.config) {
     add(models::missing_model_notices(*inspection.config));
-    checked = daemon::check(*inspection.config);
+    checked = daemon::check(*inspection.config, load_options.keys_required);
     if (checked) add(*checked);
   }
   for (const std::string& notice : notices) std::printf("%s\n", notice.c_str());
@@ -85,9 +85,9 @@ int config_command(int argc, char** argv) {
   options.positional_help("check FILE | migrate FILE | schema | reference");
   options.add_options()("strict", "check: treat unknown keys as errors")(
       "without-keys",
-      "check: do not require the variables that contain keys of servers and tokens")(
-      "words", "check FILE, migrate FILE, schema or reference",
-      cxxopts::value<std::vector<std::string>>());
+      "check: do not require the variables that contain keys of servers and tokens, nor the "
+      "certificates of listeners")("words", "check FILE, migrate FILE, schema or reference",
+                                   cxxopts::value<std::vector<std::string>>());
   options.parse_positional("words");
   return with_options(options, argc, argv, {"words"}, [](const cxxopts::ParseResult& parsed) {
     const auto words = parsed["words"].as<std::vector<std::string>>();
