@@ -181,9 +181,9 @@ recipes:
               acceptance: {rules: [{question_type: noul, field: confidence, predicate: {gte: 0}}]}
             stages: [{name: fast, kind: native, model: kai}]
 )"),
-            "f.yaml:5: routing.budget: has no effect: no decision has the algorithm cascade\n"
             "f.yaml:4: entrypoints[0].model_names: nobody can use \"x\", because it is not one of "
-            "listeners.systemone.models");
+            "listeners.systemone.models\n"
+            "f.yaml:5: routing.budget: has no effect: no decision has the algorithm cascade");
 }
 
 }  // namespace

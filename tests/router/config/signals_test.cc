@@ -168,9 +168,8 @@ TEST(Questions, mistakes_are_errors) {
       (at + ".question: expected 2 to 255 choices, found 1").substr(0, 80));
   EXPECT_EQ(errors("question: {type: score, instructions: i, levels: [low, high]}"),
             at + ": a question of the type score needs a predicate");
-  EXPECT_EQ(errors("question: {type: choice, instructions: i, choices: [{key: a}, {key: a}]}")
-                .substr(0, at.size() + 46),
-            at + ".question: two choices have the key \"a\"");
+  EXPECT_TRUE(errors("question: {type: choice, instructions: i, choices: [{key: a}, {key: a}]}")
+                  .starts_with(at + ".question: two choices have the key \"a\""));
   EXPECT_EQ(
       newer_notices(with_question("question: {type: noul, instructions: i, levels: [low, high]}",
                                   "{type: decision, name: q}")),
