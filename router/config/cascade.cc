@@ -214,14 +214,33 @@ void check_stage_model(Reader& reader, uint32_t line, const Decision& decision,
                                  stage.model, judges ? "openai" : "systemone"));
 }
 
+// The models that a decision may call for a chat.
+std::vector<std::string> models_for_chats(const Decision& decision) {
+  const Algorithm& algorithm = decision.algorithm;
+  std::vector<std::string> out;
+  for (const ModelRef& ref : decision.model_refs) out.push_back(ref.model);
+  if (const auto& fusion = algorithm.fusion) {
+    out.insert(out.end(), fusion->analysis_models.begin(), fusion->analysis_models.end());
+    out.insert(out.end(), {fusion->model, fusion->quorum_fallback_target});
+  }
+  if (algorithm.remom) out.push_back(algorithm.remom->synthesis_model);
+  if (algorithm.workflows) out.push_back(algorithm.workflows->planner.model);
+  if (decision.shadow_dispatch) {
+    for (const auto& arm : decision.shadow_dispatch->arms) out.push_back(arm.model);
+  }
+  std::ranges::sort(out);
+  out.erase(std::ranges::unique(out).begin(), out.end());
+  return out;
+}
+
 // Chats cannot go to a model that answers the questions of System One.
 void refuse_native_models(Reader& reader, const yaml::Node& node, const Decision& decision) {
   const Algorithm& algorithm = decision.algorithm;
-  for (const ModelRef& ref : decision.model_refs) {
-    if (api_of(reader, ref.model) != ApiFormat::kSystemOne) continue;
+  for (const std::string& model : models_for_chats(decision)) {
+    if (api_of(reader, model) != ApiFormat::kSystemOne) continue;
     reader.error(node.line, fmt::format("the servers of \"{}\" answer no chats, because they have "
                                         "api_format: systemone; only a cascade has such models",
-                                        ref.model));
+                                        model));
   }
   if (algorithm.stages.empty() && algorithm.quality.type.empty()) return;
   reader.at_key("algorithm", [&] {
@@ -326,6 +345,23 @@ void check_published(Reader& reader, const yaml::Node& root, const Config& confi
   }
 }
 
+void note_unpublished(Reader& reader, const yaml::Node& root, const Config& config) {
+  if (config.listeners.empty()) return;
+  const std::vector<std::string>& published = config.listeners.front().system_one;
+  for (size_t i = 0; i < config.entrypoints.size(); ++i) {
+    if (config.entrypoints[i].api != Api::kSystemOne) continue;
+    for (const std::string& name : config.entrypoints[i].model_names) {
+      if (std::ranges::find(published, name) != published.end()) continue;
+      reader.at_key(fmt::format("entrypoints[{}].model_names", i), [&] {
+        reader.notice(root.find("entrypoints")->items[i].line,
+                      fmt::format("nobody can use \"{}\", because it is not one of "
+                                  "listeners.systemone.models",
+                                  name));
+      });
+    }
+  }
+}
+
 }  // namespace
 
 constinit const Section kConfidence{kCascadeKeys};
@@ -372,6 +408,7 @@ void check_apis(Reader& reader, const yaml::Node& node, const Config& config) {
     });
   }
   check_published(reader, node, config);
+  note_unpublished(reader, node, config);
 }
 
 }  // namespace signalbox::config

@@ -212,7 +212,8 @@ void read_retry_on(Reader& reader, const yaml::Node& node, RetryOn& out) {
     if (word.empty() || set_retry(word, out)) continue;
     reader.notice(node.line,
                   fmt::format("\"{}\" has no effect (known: connect-failure, refused-stream, "
-                              "reset, reset-before-request, request-timeout, gateway-error, 5xx)",
+                              "reset, reset-before-request, request-timeout, gateway-error, "
+                              "retriable-status-codes, 5xx)",
                               word));
   }
 }
@@ -366,6 +367,13 @@ void check_model(Reader& reader, const yaml::Node& node, Model& out) {
   name_at_provider(reader, node, out);
   set_reasoning(reader, node, out);
   set_anthropic(node, out);
+  if (out.api_format == Model::ApiFormat::kSystemOne && out.responses_api) {
+    reader.at_key("responses_api", [&] {
+      reader.error(node.find("responses_api")->line,
+                   "a model with api_format: systemone has no "
+                   "other API");
+    });
+  }
   const yaml::Node* backends = node.find("backend_refs");
   if (backends != nullptr && is_idle(*backends)) {
     reader.at_key("backend_refs", [&] {
@@ -466,12 +474,18 @@ constexpr Key kDefaultsKeys[] = {
 };
 constexpr Section kDefaults{kDefaultsKeys};
 
+bool answers_chats(const Model& model) {
+  return model.api_format != Model::ApiFormat::kSystemOne;
+}
+
 void check_fallbacks(Reader& reader, const yaml::Node& models, const Providers& out) {
   for (size_t i = 0; i < out.models.size() && i < models.items.size(); ++i) {
     const Model& model = out.models[i];
     if (!model.reliability) continue;
     for (const std::string& name : model.reliability->fallback_models) {
-      if (out.find(name) != nullptr && name != model.name) continue;
+      const Model* found = out.find(name);
+      const bool has_api = found != nullptr && answers_chats(*found) == answers_chats(model);
+      if (has_api && name != model.name) continue;
       std::vector<std::string_view> others;
       for (const Model& other : out.models) {
         if (other.name != model.name) others.push_back(other.name);
@@ -483,6 +497,8 @@ void check_fallbacks(Reader& reader, const yaml::Node& models, const Providers& 
                          ? fmt::format("expected another model, found the model itself, "
                                        "\"{}\" (known: {})",
                                        name, join(others))
+                     : found != nullptr
+                         ? fmt::format("the servers of \"{}\" have another API", name)
                          : fmt::format("unknown model \"{}\"{}", name, suggestion(name, others)));
       });
     }
@@ -494,7 +510,7 @@ void check_fallbacks(Reader& reader, const yaml::Node& models, const Providers& 
 std::string only_model(const Providers& providers) {
   std::string out;
   for (const Model& model : providers.models) {
-    if (model.api_format == Model::ApiFormat::kSystemOne) continue;
+    if (!answers_chats(model)) continue;
     if (!out.empty()) return "";
     out = model.name;
   }
@@ -523,8 +539,16 @@ void check_default(Reader& reader, const yaml::Node& node, Providers& out) {
                                       "matches (known: {})",
                                       join(known)));
     }
-    if (out.default_model.empty() || out.models.empty() || out.find(out.default_model) != nullptr)
+    if (out.default_model.empty() || out.models.empty()) return;
+    if (const Model* found = out.find(out.default_model)) {
+      if (!answers_chats(*found) && std::ranges::any_of(out.models, answers_chats)) {
+        reader.error(named->line,
+                     fmt::format("the servers of \"{}\" answer no chats, because they have "
+                                 "api_format: systemone",
+                                 found->name));
+      }
       return;
+    }
     reader.error(named->line, fmt::format("unknown model \"{}\"{}", out.default_model,
                                           suggestion(out.default_model, known)));
   });

@@ -1,6 +1,7 @@
 // The signals in `routing.signals` that need no model.
 
 #include <chrono>
+#include <set>
 
 #include "base/ascii.h"
 #include "router/config/endpoint.h"
@@ -317,6 +318,16 @@ void check_session(Reader& reader, const yaml::Node& node, SessionSignal& out) {
   if (given(node, "fact") == nullptr) return;
   if (out.fact == SessionFact::kPreviousModel && !reader.config.router.learning.enabled)
     out.unbuilt = "global.router.learning is not enabled, so no conversation's model is known";
+  const Providers& providers = reader.config.providers;
+  if (out.fact != SessionFact::kPreviousModel && !out.previous_model.empty()) {
+    reader.at_key("previous_model", [&] {
+      reader.notice(node.find("previous_model")->line,
+                    "has no effect: only the fact has_previous_model reads it");
+    });
+  } else if (out.unbuilt.empty() && !out.previous_model.empty() && !providers.models.empty() &&
+             providers.find(out.previous_model) == nullptr) {
+    out.unbuilt = fmt::format("there is no model \"{}\"", out.previous_model);
+  }
   if (out.fact == SessionFact::kOther) out.unbuilt = "the router does not have this fact";
   if (out.unbuilt.empty()) return;
   reader.at_key("fact", [&] {
@@ -407,6 +418,15 @@ void check_question(Reader& reader, const yaml::Node& node, QuestionSignal& out)
       reader.error(line, fmt::format("expected 2 to 255 choices, found {}", choices));
     if (question.kind == QuestionKind::kScore && (levels < 2 || levels > 10))
       reader.error(line, fmt::format("expected 2 to 10 levels, found {}", levels));
+    std::set<std::string_view> keys;
+    for (const QuestionOption& each : question.choices) {
+      if (!keys.insert(each.key).second)
+        reader.error(line, fmt::format("two choices have the key \"{}\"", each.key));
+    }
+    if (choices > 0 && question.kind != QuestionKind::kChoice)
+      reader.notice(line, "choices have no effect: only a question of the type choice has them");
+    if (levels > 0 && question.kind != QuestionKind::kScore)
+      reader.notice(line, "levels have no effect: only a question of the type score has them");
   });
   if (question.kind == QuestionKind::kScore && !out.predicate)
     reader.error(node.line, "a question of the type score needs a predicate");

@@ -503,13 +503,14 @@ bool always_matches(const Decision& decision) {
 }
 
 bool is_unbuilt_signal(const Routing& routing, std::string_view type, std::string_view name) {
-  const auto is_unbuilt = [&](const auto& signals) {
-    return std::ranges::any_of(signals, [&](const auto& each) {
-      return !each.unbuilt.empty() && each.name == name.substr(0, name.find(':'));
-    });
+  const auto is_unbuilt = [](const auto& signals, std::string_view named) {
+    return std::ranges::any_of(
+        signals, [&](const auto& each) { return !each.unbuilt.empty() && each.name == named; });
   };
-  if (type == "session") return is_unbuilt(routing.session);
-  if (type == "decision") return is_unbuilt(routing.questions);
+  if (type == "session") return is_unbuilt(routing.session, name);
+  if (type == "decision")
+    return is_unbuilt(routing.questions, name) ||
+           is_unbuilt(routing.questions, name.substr(0, name.find(':')));
   return type == kSessionMetric;
 }
 
@@ -535,6 +536,14 @@ void read_routing(Reader& reader, const yaml::Node& node, Routing& out) {
   for (Decision& decision : out.decisions) {
     if (decision.algorithm.is_native() && decision.algorithm.budget == LoopBudget())
       decision.algorithm.budget = out.budget;
+  }
+  const bool has_cascade = std::ranges::any_of(
+      out.decisions, [](const Decision& each) { return each.algorithm.is_native(); });
+  if (!has_cascade && out.budget != LoopBudget()) {
+    reader.at_key("budget", [&] {
+      reader.notice(node.find("budget")->line,
+                    "has no effect: no decision has the algorithm cascade");
+    });
   }
   apply_data_policy(reader, node, out);
   note_default(reader, out);

@@ -123,5 +123,66 @@ recipes:
   EXPECT_EQ(config.listeners[0].system_one, std::vector<std::string>{"vllm-sr/auto"});
 }
 
+TEST(NewerForms, no_chat_goes_to_a_model_of_system_one) {
+  const auto errors_of = [](std::string_view defaults, std::string_view kai, std::string_view gpt,
+                            std::string_view algorithm) {
+    return newer_errors(fmt::format(
+        R"(version: v0.3
+providers:
+  defaults: {{default_model: {}}}
+  models:
+    - {{name: kai, api_format: systemone, backend_refs: [{{type: echo}}]{}}}
+    - {{name: gpt, backend_refs: [{{type: echo}}]{}}}
+    - {{name: large, backend_refs: [{{type: echo}}]}}
+routing: {{decisions: [{{name: d, modelRefs: [{{model: gpt}}, {{model: large}}]{}}}]}}
+)",
+        defaults, kai, gpt, algorithm));
+  };
+  constexpr std::string_view kAt = "f.yaml:8: routing.decisions[0]: the servers of \"kai\" ";
+  EXPECT_EQ(errors_of("gpt", "", "", ""), "accepted");
+  EXPECT_EQ(errors_of("kai", "", "", ""),
+            "f.yaml:3: providers.defaults.default_model: the servers of \"kai\" answer no chats, "
+            "because they have api_format: systemone");
+  EXPECT_EQ(errors_of("gpt", ", responses_api: true", "", ""),
+            "f.yaml:5: providers.models[0].responses_api: a model with api_format: systemone has "
+            "no other API");
+  EXPECT_EQ(errors_of("gpt", "", ", reliability: {fallback_models: [kai]}", ""),
+            "f.yaml:6: providers.models[1].reliability.fallback_models: the servers of \"kai\" "
+            "have another API");
+  for (const std::string_view algorithm :
+       {", algorithm: {type: fusion, fusion: {model: kai}}",
+        ", algorithm: {type: fusion, fusion: {analysis_models: [gpt, kai]}}",
+        ", algorithm: {type: remom, remom: {breadth_schedule: [1], synthesis_model: kai}}",
+        ", plugins: [{type: shadow_dispatch, configuration: {enabled: true, arms: [{name: a, "
+        "model: kai}]}}]"}) {
+    EXPECT_TRUE(errors_of("gpt", "", "", algorithm).starts_with(kAt))
+        << errors_of("gpt", "", "", algorithm);
+  }
+}
+
+TEST(NewerForms, names_of_system_one_that_nobody_can_use_get_a_notice) {
+  EXPECT_EQ(newer_notices(R"(version: v0.3
+listeners: [{name: a, port: 1}]
+providers: {models: [{name: kai, api_format: systemone, backend_refs: [{type: echo}]}]}
+entrypoints: [{api: systemone, model_names: [x], recipe: native}]
+routing: {budget: {max_calls: 2}}
+recipes:
+  - name: native
+    routing:
+      decisions:
+        - name: answer
+          modelRefs: [{model: kai}]
+          algorithm:
+            type: cascade
+            quality:
+              type: uncalibrated
+              acceptance: {rules: [{question_type: noul, field: confidence, predicate: {gte: 0}}]}
+            stages: [{name: fast, kind: native, model: kai}]
+)"),
+            "f.yaml:5: routing.budget: has no effect: no decision has the algorithm cascade\n"
+            "f.yaml:4: entrypoints[0].model_names: nobody can use \"x\", because it is not one of "
+            "listeners.systemone.models");
+}
+
 }  // namespace
 }  // namespace signalbox::config

@@ -98,6 +98,34 @@ TEST(UnbuiltSignals, a_guard_on_another_projection_is_accepted) {
       << "through other scores";
 }
 
+TEST(UnbuiltSignals, the_whole_name_of_a_session_signal_counts) {
+  const auto errors_of = [](std::string_view name) {
+    return newer_errors(fmt::format(
+        R"({}routing:
+  signals: {{session: [{{name: "a:b", fact: cache_warmth}}]}}
+  decisions: [{{name: d, rules: {{type: session, name: "{}"}}, plugins: [{{type: fast_response, configuration: {{message: No.}}}}]}}]
+)",
+        kTwoModels, name));
+  };
+  EXPECT_NE(errors_of("a:b").find("cannot be relied on to refuse"), std::string::npos);
+}
+
+TEST(SessionSignals, a_previous_model_that_cannot_match_gets_a_notice) {
+  const auto notices_of = [](std::string_view signal) {
+    return newer_notices(fmt::format(
+        "{}routing: {{signals: {{session: [{{name: s, predicate: {{gte: 1}}, {}}}]}}}}\n"
+        "global: {{router: {{learning: {{enabled: true}}}}}}\n",
+        kTwoModels, signal));
+  };
+  EXPECT_EQ(notices_of("fact: turn_index, previous_model: small"),
+            "f.yaml:7: routing.signals.session[0].previous_model: has no effect: only the fact "
+            "has_previous_model reads it");
+  EXPECT_NE(notices_of("fact: has_previous_model, previous_model: nope")
+                .find("there is no model \"nope\"; conditions on the signal do not match"),
+            std::string::npos);
+  EXPECT_EQ(notices_of("fact: has_previous_model, previous_model: small"), "");
+}
+
 // --- decision models ---
 
 std::string with_question(std::string_view question, std::string_view rules) {
@@ -140,6 +168,13 @@ TEST(Questions, mistakes_are_errors) {
       (at + ".question: expected 2 to 255 choices, found 1").substr(0, 80));
   EXPECT_EQ(errors("question: {type: score, instructions: i, levels: [low, high]}"),
             at + ": a question of the type score needs a predicate");
+  EXPECT_EQ(errors("question: {type: choice, instructions: i, choices: [{key: a}, {key: a}]}")
+                .substr(0, at.size() + 46),
+            at + ".question: two choices have the key \"a\"");
+  EXPECT_EQ(
+      newer_notices(with_question("question: {type: noul, instructions: i, levels: [low, high]}",
+                                  "{type: decision, name: q}")),
+      at + ".question: levels have no effect: only a question of the type score has them");
 }
 
 // --- difficulty by a server ---
@@ -163,9 +198,20 @@ TEST(RatedComplexity, the_bounds_of_a_server_that_scores_requests_may_go_down) {
             at + ": the server of modules.complexity.backend has a scale of its own; expected "
                  "hard_above and easy_below, or hard_below and easy_above");
   EXPECT_EQ(newer_errors(signal(", contract: label_distribution.v1", "")), "accepted");
+  EXPECT_EQ(newer_notices(signal(", contract: label_distribution.v1", ", threshold: 0.2")),
+            at + ".threshold: has no effect beside the server of modules.complexity.backend");
   EXPECT_EQ(newer_errors(signal("", "")),
             "f.yaml:8: global.model_catalog.modules.complexity.backend: expected the contract "
             "label_distribution.v1, whose labels are easy, medium and hard, or score.v1");
+}
+
+TEST(RatedComplexity, bounds_of_examples_are_differences_of_similarities) {
+  const std::string file = std::string(kTwoModels) +
+                           "routing: {signals: {complexity: [{name: c, hard_above: 50, easy_below: "
+                           "40, hard: {candidates: [a]}, easy: {candidates: [b]}}]}}\n";
+  EXPECT_EQ(newer_errors(file),
+            "f.yaml:7: routing.signals.complexity[0]: expected bounds from -2 to 2, because "
+            "examples give such scores, found 50 and 40");
 }
 
 }  // namespace
