@@ -284,6 +284,15 @@ void check_recipe_api(Reader& reader, const std::string& path, const Routing& ro
 void check_entrypoint_api(Reader& reader, const yaml::Node& node, const Config& config,
                           const Entrypoint& entrypoint) {
   const bool wants_native = entrypoint.api == Api::kSystemOne;
+  for (const std::string& name : entrypoint.model_names) {
+    const bool is_published = std::ranges::any_of(config.listeners, [&](const Listener& each) {
+      return std::ranges::find(each.system_one, name) != each.system_one.end();
+    });
+    if (wants_native && !is_published)
+      reader.notice(node.line, fmt::format("requests for \"{}\" get 404, because no listener has "
+                                           "it in systemone.models",
+                                           name));
+  }
   for (const std::string_view name : recipes_of(entrypoint)) {
     const auto found = std::ranges::find(config.recipes, name, &Recipe::name);
     const bool has_native = found != config.recipes.end() && is_native(found->routing);

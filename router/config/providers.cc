@@ -212,7 +212,8 @@ void read_retry_on(Reader& reader, const yaml::Node& node, RetryOn& out) {
     if (word.empty() || set_retry(word, out)) continue;
     reader.notice(node.line,
                   fmt::format("\"{}\" has no effect (known: connect-failure, refused-stream, "
-                              "reset, reset-before-request, request-timeout, gateway-error, 5xx)",
+                              "reset, reset-before-request, request-timeout, gateway-error, "
+                              "retriable-status-codes, 5xx)",
                               word));
   }
 }
@@ -324,7 +325,20 @@ constexpr Key kReliabilityKeys[] = {
     texts(FIELD(Reliability, fallback_models),
           "Models to try in turn if no backend of this model answers."),
 };
-constexpr Section kReliability{kReliabilityKeys};
+
+void check_reliability(Reader& reader, const yaml::Node& node, Reliability& out) {
+  constexpr std::string_view kWord = "retriable-status-codes";
+  const yaml::Node* at = given(node, "retry_on");
+  if (at == nullptr || !out.retry_on.statuses.empty() ||
+      at->scalar.find(kWord) == std::string::npos)
+    return;
+  reader.at_key("retry_on", [&] {
+    reader.notice(at->line,
+                  fmt::format("\"{}\" has no effect without `retriable_status_codes`", kWord));
+  });
+}
+
+constexpr Section kReliability{kReliabilityKeys, checked<check_reliability>};
 
 // --- models ---
 
