@@ -325,7 +325,20 @@ constexpr Key kReliabilityKeys[] = {
     texts(FIELD(Reliability, fallback_models),
           "Models to try in turn if no backend of this model answers."),
 };
-constexpr Section kReliability{kReliabilityKeys};
+
+void check_reliability(Reader& reader, const yaml::Node& node, Reliability& out) {
+  constexpr std::string_view kWord = "retriable-status-codes";
+  const yaml::Node* at = given(node, "retry_on");
+  if (at == nullptr || !out.retry_on.statuses.empty() ||
+      at->scalar.find(kWord) == std::string::npos)
+    return;
+  reader.at_key("retry_on", [&] {
+    reader.notice(at->line,
+                  fmt::format("\"{}\" has no effect without `retriable_status_codes`", kWord));
+  });
+}
+
+constexpr Section kReliability{kReliabilityKeys, checked<check_reliability>};
 
 // --- models ---
 
