@@ -414,9 +414,10 @@ constexpr Key kPricingKeys[] = {
     positive(FIELD(Pricing, reasoning_per_1m),
              "Price of a million generated tokens of reasoning. Default: that of generated tokens. "
              "Signalbox only."),
-    positive(FIELD(Pricing, per_request),
-             "Price of each answered request beside that of its tokens, for models of pictures and "
-             "sounds whose servers count no tokens. Signalbox only."),
+    positive(
+        FIELD(Pricing, per_request),
+        "Price of each answered request beside those of its tokens, for models of pictures and "
+        "sounds whose servers count no tokens. Signalbox only."),
 };
 constexpr Section kPricing{kPricingKeys};
 
@@ -454,7 +455,7 @@ constexpr Key kModelKeys[] = {
             "The servers also have OpenAI's Responses API: requests of that API go there as they "
             "came. Default: false. Signalbox only."),
     object(FIELD(Model, pricing), kPricing,
-           "Prices of its tokens, for metrics and for algorithms that compare costs."),
+           "Prices of its tokens and requests, for metrics and for algorithms that compare costs."),
     object(FIELD(Model, reliability), kReliability,
            "Choice of a backend, retries, health checks and ejection."),
     text_map(FIELD(Model, external_model_ids),
