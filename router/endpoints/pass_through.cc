@@ -78,7 +78,7 @@ bool is_published(const config::Config& config, std::string_view name) {
 }
 
 bool names_stages(const config::Config& config, const Endpoint& endpoint,
-                 const RequestReading& reading) {
+                  const RequestReading& reading) {
   return endpoint.is_task() && reading.model && is_published(config, *reading.model) &&
          stands_for_stages(config, *reading.model);
 }
@@ -88,8 +88,9 @@ bool stands_for_several(const config::Config& config, std::string_view name) {
     return std::ranges::find(names, name) != names.end();
   };
   return has(config.auto_model_names) ||
-         std::ranges::any_of(config.entrypoints,
-                             [&](const config::Entrypoint& each) { return has(each.model_names); });
+         std::ranges::any_of(config.entrypoints, [&](const config::Entrypoint& each) {
+           return each.api == config::Entrypoint::Api::kChat && has(each.model_names);
+         });
 }
 
 Result<const config::Model*> named_model(const config::Config& config, const Endpoint& endpoint,
