@@ -303,6 +303,15 @@ void check_recipe_api(Reader& reader, const std::string& path, const Routing& ro
 void check_entrypoint_api(Reader& reader, const yaml::Node& node, const Config& config,
                           const Entrypoint& entrypoint) {
   const bool wants_native = entrypoint.api == Api::kSystemOne;
+  for (const std::string& name : entrypoint.model_names) {
+    const bool is_published = std::ranges::any_of(config.listeners, [&](const Listener& each) {
+      return std::ranges::find(each.system_one, name) != each.system_one.end();
+    });
+    if (wants_native && !is_published)
+      reader.notice(node.line, fmt::format("requests for \"{}\" get 404, because no listener has "
+                                           "it in systemone.models",
+                                           name));
+  }
   for (const std::string_view name : recipes_of(entrypoint)) {
     const auto found = std::ranges::find(config.recipes, name, &Recipe::name);
     const bool has_native = found != config.recipes.end() && is_native(found->routing);
@@ -342,23 +351,6 @@ void check_published(Reader& reader, const yaml::Node& root, const Config& confi
       if (names != config.listeners.front().system_one)
         reader.error(line, "expected the names of the first listener, found others");
     });
-  }
-}
-
-void note_unpublished(Reader& reader, const yaml::Node& root, const Config& config) {
-  if (config.listeners.empty()) return;
-  const std::vector<std::string>& published = config.listeners.front().system_one;
-  for (size_t i = 0; i < config.entrypoints.size(); ++i) {
-    if (config.entrypoints[i].api != Api::kSystemOne) continue;
-    for (const std::string& name : config.entrypoints[i].model_names) {
-      if (std::ranges::find(published, name) != published.end()) continue;
-      reader.at_key(fmt::format("entrypoints[{}].model_names", i), [&] {
-        reader.notice(root.find("entrypoints")->items[i].line,
-                      fmt::format("nobody can use \"{}\", because it is not one of "
-                                  "listeners.systemone.models",
-                                  name));
-      });
-    }
   }
 }
 
@@ -408,7 +400,6 @@ void check_apis(Reader& reader, const yaml::Node& node, const Config& config) {
     });
   }
   check_published(reader, node, config);
-  note_unpublished(reader, node, config);
 }
 
 }  // namespace signalbox::config

@@ -325,7 +325,20 @@ constexpr Key kReliabilityKeys[] = {
     texts(FIELD(Reliability, fallback_models),
           "Models to try in turn if no backend of this model answers."),
 };
-constexpr Section kReliability{kReliabilityKeys};
+
+void check_reliability(Reader& reader, const yaml::Node& node, Reliability& out) {
+  constexpr std::string_view kWord = "retriable-status-codes";
+  const yaml::Node* at = given(node, "retry_on");
+  if (at == nullptr || !out.retry_on.statuses.empty() ||
+      at->scalar.find(kWord) == std::string::npos)
+    return;
+  reader.at_key("retry_on", [&] {
+    reader.notice(at->line,
+                  fmt::format("\"{}\" has no effect without `retriable_status_codes`", kWord));
+  });
+}
+
+constexpr Section kReliability{kReliabilityKeys, checked<check_reliability>};
 
 // --- models ---
 
@@ -401,9 +414,10 @@ constexpr Key kPricingKeys[] = {
     positive(FIELD(Pricing, reasoning_per_1m),
              "Price of a million generated tokens of reasoning. Default: that of generated tokens. "
              "Signalbox only."),
-    positive(FIELD(Pricing, per_request),
-             "Price of each answered request beside that of its tokens, for models of pictures and "
-             "sounds whose servers count no tokens. Signalbox only."),
+    positive(
+        FIELD(Pricing, per_request),
+        "Price of each answered request beside those of its tokens, for models of pictures and "
+        "sounds whose servers count no tokens. Signalbox only."),
 };
 constexpr Section kPricing{kPricingKeys};
 
@@ -441,7 +455,7 @@ constexpr Key kModelKeys[] = {
             "The servers also have OpenAI's Responses API: requests of that API go there as they "
             "came. Default: false. Signalbox only."),
     object(FIELD(Model, pricing), kPricing,
-           "Prices of its tokens, for metrics and for algorithms that compare costs."),
+           "Prices of its tokens and requests, for metrics and for algorithms that compare costs."),
     object(FIELD(Model, reliability), kReliability,
            "Choice of a backend, retries, health checks and ejection."),
     text_map(FIELD(Model, external_model_ids),

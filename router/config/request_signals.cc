@@ -1,5 +1,6 @@
 // The signals in `routing.signals` that need no model.
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 
@@ -408,6 +409,25 @@ void find_answerer(Reader& reader, const yaml::Node& node, QuestionSignal& out) 
   out.server = found->second.external_model;
 }
 
+// Labels of conditions are keys of options, so each names one option.
+void check_choices(Reader& reader, uint32_t line, const std::vector<QuestionOption>& choices) {
+  std::set<std::string_view> keys;
+  for (const QuestionOption& each : choices) {
+    if (!keys.insert(each.key).second)
+      reader.error(line, fmt::format("the key \"{}\" is there twice", each.key));
+  }
+}
+
+void note_other_question(Reader& reader, const yaml::Node& asked, std::string_view key,
+                         std::string_view type) {
+  const yaml::Node* at = given(asked, key);
+  if (at == nullptr) return;
+  reader.at_key(key, [&] {
+    reader.notice(at->line,
+                  fmt::format("has no effect; only a question of the type {} has {}", type, key));
+  });
+}
+
 void check_question(Reader& reader, const yaml::Node& node, QuestionSignal& out) {
   const Question& question = out.question;
   const size_t choices = question.choices.size(), levels = question.levels.size();
@@ -418,15 +438,11 @@ void check_question(Reader& reader, const yaml::Node& node, QuestionSignal& out)
       reader.error(line, fmt::format("expected 2 to 255 choices, found {}", choices));
     if (question.kind == QuestionKind::kScore && (levels < 2 || levels > 10))
       reader.error(line, fmt::format("expected 2 to 10 levels, found {}", levels));
-    std::set<std::string_view> keys;
-    for (const QuestionOption& each : question.choices) {
-      if (!keys.insert(each.key).second)
-        reader.error(line, fmt::format("two choices have the key \"{}\"", each.key));
-    }
-    if (choices > 0 && question.kind != QuestionKind::kChoice)
-      reader.notice(line, "choices have no effect: only a question of the type choice has them");
-    if (levels > 0 && question.kind != QuestionKind::kScore)
-      reader.notice(line, "levels have no effect: only a question of the type score has them");
+    check_choices(reader, line, question.choices);
+    if (question.kind != QuestionKind::kChoice)
+      note_other_question(reader, *node.find("question"), "choices", "choice");
+    if (question.kind != QuestionKind::kScore)
+      note_other_question(reader, *node.find("question"), "levels", "score");
   });
   if (question.kind == QuestionKind::kScore && !out.predicate)
     reader.error(node.line, "a question of the type score needs a predicate");

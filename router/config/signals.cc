@@ -165,31 +165,45 @@ constexpr Key kComplexityExamplesKeys[] = {
 };
 constexpr Section kComplexityExamples{kComplexityExamplesKeys};
 
-// A server that rates requests takes the place of the examples; one that returns levels, of all
-// bounds, too.
-void note_unread_rating(Reader& reader, const yaml::Node& node, const ComplexityModule& module) {
+// A server rates the requests in place of examples, and one that returns levels needs no bounds.
+void note_rated_complexity(Reader& reader, const yaml::Node& node, const ComplexityModule& module) {
   if (!module.server.calls_server()) return;
   for (const std::string_view key : {"hard", "easy", "threshold", "hard_above", "easy_below"}) {
     const bool is_example = key == "hard" || key == "easy";
     const yaml::Node* at = given(node, key);
     if (at == nullptr || (module.is_scored() && !is_example)) continue;
-    reader.at_key(std::string(key), [&] {
-      reader.notice(at->line, "has no effect beside the server of modules.complexity.backend");
+    reader.at_key(key, [&] {
+      reader.notice(at->line,
+                    "has no effect, because the server of modules.complexity.backend rates the "
+                    "requests");
     });
   }
 }
 
+void check_margin(Reader& reader, const yaml::Node& node, std::string_view key,
+                  const std::optional<double>& bound) {
+  if (!bound || std::abs(*bound) <= 2) return;
+  reader.at_key(key, [&] {
+    reader.error(node.find(key)->line,
+                 fmt::format("expected a number from -2 to 2, found {}", *bound));
+  });
+}
+
 // Two bounds take the place of the threshold. Their order depends on the direction of the scale.
 void check_complexity(Reader& reader, const yaml::Node& node, ComplexitySignal& out) {
+  note_rated_complexity(reader, node, reader.config.modules.complexity);
   const bool is_higher = out.hard_above || out.easy_below;
   const bool is_lower = out.hard_below || out.easy_above;
   const ComplexityModule& module = reader.config.modules.complexity;
-  note_unread_rating(reader, node, module);
   if (is_lower && !module.is_scored())
     return reader.error(node.line,
                         "hard_below and easy_above are for a server that scores requests "
                         "(modules.complexity.backend with the contract score.v1); use hard_above "
                         "and easy_below");
+  if (!module.is_scored()) {
+    check_margin(reader, node, "hard_above", out.hard_above);
+    check_margin(reader, node, "easy_below", out.easy_below);
+  }
   if (!is_higher && !is_lower) {
     if (module.is_scored())
       reader.error(node.line,
@@ -203,12 +217,7 @@ void check_complexity(Reader& reader, const yaml::Node& node, ComplexitySignal& 
     return reader.error(node.line, "expected either threshold, or hard_above and easy_below");
   const std::string_view key = is_higher ? "easy_below" : "easy_above";
   const double hard = is_higher ? *out.hard_above : *out.hard_below;
-  constexpr double kSimilarityMax = 2;  // of two differences
   const double easy = is_higher ? *out.easy_below : *out.easy_above;
-  if (!module.server.calls_server() && std::max(std::abs(hard), std::abs(easy)) > kSimilarityMax)
-    return reader.error(node.line, fmt::format("expected bounds from -2 to 2, because examples "
-                                               "give such scores, found {} and {}",
-                                               hard, easy));
   if (is_higher ? easy < hard : easy > hard) return;
   reader.at_key(std::string(key), [&] {
     reader.error(

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "router/access/access.h"
+#include "router/access/key_file.h"
 #include "router/daemon/documents.h"
 #include "router/daemon/listeners.h"
 #include "router/gateway/observer.h"
@@ -22,6 +23,7 @@
 #include "router/routing/router.h"
 #include "router/spending/ledger.h"
 #include "router/spending/prices.h"
+#include "router/tokens/key_source.h"
 #include "router/upstream/backends.h"
 
 namespace signalbox::daemon {
@@ -54,15 +56,21 @@ Result<void> check_folder_in(std::string_view key, const fs::path& path) {
   return checked ? checked : fail_in(key, std::move(checked).error());
 }
 
+// The file can lie where it is to be made; its content is not read.
+Result<void> check_file_in(std::string_view key, const fs::path& path) {
+  std::error_code unknown;
+  if (fs::is_directory(path, unknown))
+    return fail(Code::kIo, "{}: {}: {}", key, path.string(), std::strerror(EISDIR));
+  return check_folder_in(key, path.parent_path());
+}
+
 Result<void> check_folders(const config::Config& config) {
   const fs::path beside = fs::path(config.source).parent_path();
-  if (!config.audit.file.empty()) {
-    SIGNALBOX_TRY_VOID(
-        check_folder_in("global.services.audit.file", (beside / config.audit.file).parent_path()));
-  }
+  if (!config.audit.file.empty())
+    SIGNALBOX_TRY_VOID(check_file_in("global.services.audit.file", beside / config.audit.file));
   if (config.spending && !config.spending->is_common()) {
-    SIGNALBOX_TRY_VOID(check_folder_in(
-        "global.spending.file", spending::file_of(*config.spending, config.source).parent_path()));
+    SIGNALBOX_TRY_VOID(
+        check_file_in("global.spending.file", spending::file_of(*config.spending, config.source)));
   }
   if (config.contexts.enabled && !config.contexts.directory.empty()) {
     SIGNALBOX_TRY_VOID(
@@ -93,6 +101,28 @@ Result<void> check_listeners(const config::Config& config) {
   if (!envoy.enabled || envoy.tls_cert_path.empty()) return {};
   const auto tls = http::Tls::for_server(envoy.tls_cert_path, envoy.tls_key_path);
   if (!tls) return fail_in("global.services.ext_proc", tls.error());
+  if (envoy.tls_client_ca_path.empty()) return {};
+  const auto clients = http::Tls::for_client(envoy.tls_client_ca_path, true);
+  if (!clients) return fail_in("global.services.ext_proc", clients.error());
+  return {};
+}
+
+// The router's user may read a keys file that this one may not.
+Result<void> check_client_keys(const config::Config& config) {
+  const fs::path file = access::keys_file_of(config.access, config.source);
+  const bool is_closed = ::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) != 0;
+  if (!file.empty() && !(is_closed && errno == EACCES)) {
+    const auto keys = access::read_keys(file);
+    if (!keys)
+      return fail_in(fmt::format("{}: global.access.keys_file", config.source), keys.error());
+  }
+  tokens::KeySources sources;
+  for (const config::TokenIssuer& issuer : config.access.tokens) {
+    if (issuer.jwks_file.empty()) continue;
+    const auto source = sources.of(tokens::origin_of(issuer, config.source));
+    if (!source)
+      return fail_in(fmt::format("global.access.tokens: {}", issuer.name), source.error());
+  }
   return {};
 }
 
@@ -128,6 +158,7 @@ std::vector<std::string> notices_of(const config::Config& config) {
 
 Result<std::vector<std::string>> check(config::Config config, bool has_keys) {
   if (!has_keys) remove_certificates(config);
+  if (has_keys) SIGNALBOX_TRY_VOID(check_client_keys(config));
   SIGNALBOX_TRY_VOID(check_folders(config));
   SIGNALBOX_TRY_VOID(check_listeners(config));
   std::vector<std::string> out = spending::add_prices(config);

@@ -24,6 +24,7 @@
 #include "router/gateway/relay.h"
 #include "router/gateway/send.h"
 #include "router/plugins/server_family.h"
+#include "router/upstream/decoded_reply.h"
 #include "router/upstream/dialect_headers.h"
 
 namespace signalbox::endpoints {
@@ -127,12 +128,15 @@ struct Passage {
   bool is_json() const { return !reading.is_form && !body.empty(); }
 };
 
+bool is_metered(const RequestScope& scope, const Endpoint& endpoint) {
+  return scope.context.ledger != nullptr && endpoint.is_measured();
+}
+
 /// The client's headers as the server needs them.
 http::Headers headers_for(const RequestScope& scope, const Passage& passage) {
   http::Headers out = scope.headers();
   if (passage.is_json() && !upstream::is_json(out)) out = upstream::as_json(out);
-  if (scope.context.ledger != nullptr && passage.endpoint.is_measured())
-    out = upstream::accepting_identity(out);
+  if (is_metered(scope, passage.endpoint)) out = upstream::accepting_identity(out);
   if (passage.endpoint.is_of_anthropic()) out = upstream::for_anthropic(out);
   return out;
 }
@@ -171,6 +175,8 @@ http::Task<> forward(const RequestScope& scope, const Passage& passage) {
   std::unique_ptr<upstream::UpstreamReply> reply = *std::move(outcome.answer);
   scope.record.received(model, outcome.backend, reply->head().status);
   scope.record.answered_by(std::move(outcome.backend));
+  if (is_metered(scope, passage.endpoint) && context.backends.is_direct())
+    reply = upstream::decoded(std::move(reply));
   if (passage.endpoint.is_measured())
     reply = std::make_unique<MeasuredReply>(std::move(reply), scope.record);
   const Result<void> relayed = co_await gateway::relay(*reply, scope.exchange.reply, fields);

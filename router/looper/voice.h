@@ -10,7 +10,7 @@ namespace signalbox::looper {
 struct Voice {
   std::string model;              // its name in the configuration
   double size = 0;                // millions of parameters, by its card; 0: unknown
-  std::optional<double> price;    // of a million prompt tokens
+  std::optional<double> price;    // of a million tokens
   std::optional<double> quality;  // 0 to 1, by its card
   double weight = 1;              // of its modelRef
 };

@@ -87,7 +87,7 @@ Metrics::Metrics()
                         "Completion tokens, as reported in replies", {"model"}),
       tokens(families_, "llm_model_tokens_total",
              "Prompt and completion tokens, as reported in replies", {"model"}),
-      cost(families_, "llm_model_cost_total", "Cost of the tokens at the configured prices",
+      cost(families_, "llm_model_cost_total", "Cost at the configured prices",
            {"model", "currency"}),
       metered_replies(families_, "signalbox_metered_replies_total",
                       "Replies whose tokens are known, including those of the response cache",

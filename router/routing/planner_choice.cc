@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "router/looper/looper.h"
 #include "router/routing/planner.h"
+#include "router/routing/selection/scores.h"
 
 namespace signalbox::routing {
 namespace {
@@ -98,7 +100,7 @@ void Planner::begin_loop(const config::Decision& decision, const Candidates& lef
       out.size = looper::read_size(each.card->param_size);
       out.quality = each.card->quality_score;
     }
-    if (each.model->pricing) out.price = each.model->pricing->prompt_per_1m;
+    out.price = selection::cost_of(each);
     plan.voices.push_back(std::move(out));
   }
   plan.selection_method = decision.algorithm.type;
@@ -152,7 +154,8 @@ Result<selection::Candidate> Planner::choose(const PlanInputs& inputs, const Can
     plan.selection_reason = "the client's budget is spent, and this is the cheapest model";
     return *std::ranges::min_element(left, {}, [](const selection::Candidate& each) {
       const auto& price = each.model->pricing;
-      return price ? price->prompt_per_1m + price->completion_per_1m : 0;
+      return price ? std::pair(price->per_request, price->prompt_per_1m + price->completion_per_1m)
+                   : std::pair(0.0, 0.0);
     });
   }
   if (config::calls_several(decision->algorithm, left.size())) {

@@ -17,7 +17,10 @@ std::optional<double> percentile(std::span<const double> ascending, uint32_t per
 std::optional<double> cost_of(const Candidate& candidate) {
   const auto& pricing = candidate.model->pricing;
   if (!pricing) return std::nullopt;
-  return pricing->prompt_per_1m > 0 ? pricing->prompt_per_1m : pricing->completion_per_1m;
+  const double price =
+      pricing->prompt_per_1m > 0 ? pricing->prompt_per_1m : pricing->completion_per_1m;
+  // A price of requests alone compares with no price of tokens.
+  return price == 0 && pricing->per_request > 0 ? std::nullopt : std::optional(price);
 }
 
 std::optional<double> quality_of(const Candidate& candidate) {

@@ -15,7 +15,7 @@ namespace signalbox::selection {
 std::optional<double> percentile(std::span<const double> ascending, uint32_t percentile);
 
 /// The price of a million prompt tokens or, if those are free, of completion tokens; nullopt for a
-/// model without prices.
+/// model without prices of tokens.
 std::optional<double> cost_of(const Candidate& candidate);
 
 /// The card's quality_score if it is within 0 to 1.

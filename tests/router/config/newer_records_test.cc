@@ -121,6 +121,28 @@ recipes:
   EXPECT_EQ(algorithm.stages[0].timeout.count(), 1000);
   EXPECT_FALSE(algorithm.stages[1].enabled);
   EXPECT_EQ(config.listeners[0].system_one, std::vector<std::string>{"vllm-sr/auto"});
+
+  std::string hidden = file;
+  hidden.replace(hidden.find("models: [vllm-sr/auto]"), 22, "models: [kai]");
+  EXPECT_EQ(newer_notices(hidden),
+            "f.yaml:7: entrypoints[0]: requests for \"vllm-sr/auto\" get 404, because no listener "
+            "has it in systemone.models");
+  EXPECT_EQ(newer_notices(fmt::format("{}routing: {{budget: {{max_calls: 2}}}}\n", kTwoModels)),
+            "f.yaml:7: routing.budget: has no effect without a decision with the algorithm "
+            "`cascade`");
+}
+
+TEST(NewerForms, a_fallback_that_a_failed_call_prevents_is_reported) {
+  constexpr std::string_view kFile = R"({}routing:
+  decisions:
+    - name: d
+      modelRefs: [{{model: small}}]
+      algorithm: {{type: fusion, fusion: {{{}quorum_failure_policy: fallback, analysis_models: [small], quorum_fallback_target: large}}}}
+)";
+  EXPECT_EQ(newer_notices(fmt::format(kFile, kTwoModels, "")), "");
+  EXPECT_EQ(newer_notices(fmt::format(kFile, kTwoModels, "on_error: fail, ")),
+            "f.yaml:11: routing.decisions[0].algorithm.fusion.quorum_failure_policy: one failed "
+            "call fails the request without a fallback, by `on_error: fail`");
 }
 
 TEST(NewerForms, no_chat_goes_to_a_model_of_system_one) {
@@ -160,30 +182,6 @@ routing: {{decisions: [{{name: d, modelRefs: [{{model: gpt}}, {{model: large}}]{
     expect(notices_of("gpt", "", "", more),
            "f.yaml:8: routing.decisions[0]: the servers of \"kai\" answer no chats");
   }
-}
-
-TEST(NewerForms, names_of_system_one_that_nobody_can_use_get_a_notice) {
-  EXPECT_EQ(newer_notices(R"(version: v0.3
-listeners: [{name: a, port: 1}]
-providers: {models: [{name: kai, api_format: systemone, backend_refs: [{type: echo}]}]}
-entrypoints: [{api: systemone, model_names: [x], recipe: native}]
-routing: {budget: {max_calls: 2}}
-recipes:
-  - name: native
-    routing:
-      decisions:
-        - name: answer
-          modelRefs: [{model: kai}]
-          algorithm:
-            type: cascade
-            quality:
-              type: uncalibrated
-              acceptance: {rules: [{question_type: noul, field: confidence, predicate: {gte: 0}}]}
-            stages: [{name: fast, kind: native, model: kai}]
-)"),
-            "f.yaml:4: entrypoints[0].model_names: nobody can use \"x\", because it is not one of "
-            "listeners.systemone.models\n"
-            "f.yaml:5: routing.budget: has no effect: no decision has the algorithm cascade");
 }
 
 }  // namespace

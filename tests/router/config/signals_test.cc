@@ -168,12 +168,42 @@ TEST(Questions, mistakes_are_errors) {
       (at + ".question: expected 2 to 255 choices, found 1").substr(0, 80));
   EXPECT_EQ(errors("question: {type: score, instructions: i, levels: [low, high]}"),
             at + ": a question of the type score needs a predicate");
-  EXPECT_TRUE(errors("question: {type: choice, instructions: i, choices: [{key: a}, {key: a}]}")
-                  .starts_with(at + ".question: two choices have the key \"a\""));
-  EXPECT_EQ(
-      newer_notices(with_question("question: {type: noul, instructions: i, levels: [low, high]}",
-                                  "{type: decision, name: q}")),
-      at + ".question: levels have no effect: only a question of the type score has them");
+  EXPECT_EQ(errors("question: {type: choice, instructions: i, choices: [{key: b}, {key: b}]}")
+                .find(at + ".question: the key \"b\" is there twice"),
+            0u);
+}
+
+TEST(Questions, parts_of_other_types_have_no_effect) {
+  EXPECT_EQ(newer_notices(with_question("question: {type: noul, instructions: i, choices: [{key: "
+                                        "a}], levels: [low, high]}",
+                                        "{type: decision, name: q}")),
+            "f.yaml:8: routing.signals.decision[0].question.choices: has no effect; only a "
+            "question of the type choice has choices\n"
+            "f.yaml:8: routing.signals.decision[0].question.levels: has no effect; only a question "
+            "of the type score has levels");
+}
+
+// --- sessions ---
+
+std::string with_session(std::string_view signal, std::string_view effect) {
+  return fmt::format(R"({}routing:
+  signals: {{session: [{{name: s, {}}}]}}
+  decisions: [{{name: d, rules: {{type: session, name: s}}{}}}]
+global: {{router: {{learning: {{enabled: true}}}}}}
+)",
+                     kTwoModels, signal, effect);
+}
+
+TEST(Sessions, a_signal_that_never_matches_is_reported) {
+  constexpr std::string_view kChooses = ", modelRefs: [{model: small}]";
+  constexpr std::string_view kRefuses =
+      ", plugins: [{type: fast_response, configuration: {message: No.}}]";
+  const std::string rules =
+      "f.yaml:9: routing.decisions[0].rules: a condition on the session signal \"s\" never "
+      "matches, because it has no predicate";
+  EXPECT_EQ(newer_notices(with_session("fact: turn_index", kChooses)), rules);
+  EXPECT_EQ(newer_errors(with_session("fact: turn_index", kRefuses)), rules);
+  EXPECT_EQ(newer_notices(with_session("fact: turn_index, predicate: {gt: 1}", kRefuses)), "");
 }
 
 // --- difficulty by a server ---
@@ -197,20 +227,17 @@ TEST(RatedComplexity, the_bounds_of_a_server_that_scores_requests_may_go_down) {
             at + ": the server of modules.complexity.backend has a scale of its own; expected "
                  "hard_above and easy_below, or hard_below and easy_above");
   EXPECT_EQ(newer_errors(signal(", contract: label_distribution.v1", "")), "accepted");
-  EXPECT_EQ(newer_notices(signal(", contract: label_distribution.v1", ", threshold: 0.2")),
-            at + ".threshold: has no effect beside the server of modules.complexity.backend");
+  const std::string unread =
+      ": has no effect, because the server of modules.complexity.backend rates the requests";
+  EXPECT_EQ(newer_notices(signal(", contract: label_distribution.v1",
+                                 ", threshold: 0.2, hard: {candidates: [a]}")),
+            at + ".hard" + unread + "\n" + at + ".threshold" + unread);
+  EXPECT_EQ(
+      newer_notices(signal(kScore, ", hard_above: 50, easy_below: 30, easy: {candidates: [a]}")),
+      at + ".easy" + unread);
   EXPECT_EQ(newer_errors(signal("", "")),
             "f.yaml:8: global.model_catalog.modules.complexity.backend: expected the contract "
             "label_distribution.v1, whose labels are easy, medium and hard, or score.v1");
-}
-
-TEST(RatedComplexity, bounds_of_examples_are_differences_of_similarities) {
-  const std::string file = std::string(kTwoModels) +
-                           "routing: {signals: {complexity: [{name: c, hard_above: 50, easy_below: "
-                           "40, hard: {candidates: [a]}, easy: {candidates: [b]}}]}}\n";
-  EXPECT_EQ(newer_errors(file),
-            "f.yaml:7: routing.signals.complexity[0]: expected bounds from -2 to 2, because "
-            "examples give such scores, found 50 and 40");
 }
 
 }  // namespace

@@ -95,5 +95,36 @@ TEST(Check, accepts_what_starts_and_refuses_what_does_not) {
   EXPECT_GT(refused, 10U);
 }
 
+TEST(Check, refuses_other_files_that_do_not_start) {
+  const TemporaryDirectory folder;
+  ASSERT_TRUE(write_file(folder.path() / "a_file", "text"));
+  constexpr std::string_view kIssuer =
+      "access: {tokens: [{name: a, issuer: \"https://a.example\", audiences: [b], jwks_file: ";
+  struct Case {
+    std::string services, global;
+    bool starts;
+  };
+  for (const Case& each : std::vector<Case>{{"api: {}", "access: {keys_file: gone}", true},
+                                            {"api: {}", "access: {keys_file: a_file}", false},
+                                            {"api: {}", "access: {keys_file: .}", false},
+                                            {"api: {}", std::string(kIssuer) + "gone}]}", false},
+                                            {"api: {}", std::string(kIssuer) + "a_file}]}", false},
+                                            {"audit: {file: .}", "access: {}", false},
+                                            {"api: {}", "spending: {file: .}", false}}) {
+    const std::string text = fmt::format(
+        "version: v0.3\nlisteners: [{{name: http, address: 127.0.0.1, port: 0}}]\n"
+        "providers:\n  defaults: {{default_model: m}}\n"
+        "  models: [{{name: m, backend_refs: [{{type: echo}}]}}]\n"
+        "global:\n  services: {{management_api: {{port: 0}}, {}}}\n  {}\n",
+        each.services, each.global);
+    auto loaded = config::parse(text, (folder.path() / "config.yaml").string());
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    const auto checked = daemon::check(loaded->config);
+    EXPECT_EQ(checked.has_value(), each.starts) << text;
+    const auto started = daemon::Daemon::start(std::move(loaded->config), no_models);
+    EXPECT_EQ(started.has_value(), each.starts) << text;
+  }
+}
+
 }  // namespace
 }  // namespace signalbox::test
