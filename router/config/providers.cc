@@ -376,17 +376,18 @@ void set_anthropic(const yaml::Node& node, Model& out) {
   }
 }
 
+bool answers_chats(const Model& model) {
+  return model.api_format != Model::ApiFormat::kSystemOne;
+}
+
 void check_model(Reader& reader, const yaml::Node& node, Model& out) {
   name_at_provider(reader, node, out);
   set_reasoning(reader, node, out);
   set_anthropic(node, out);
-  if (out.api_format == Model::ApiFormat::kSystemOne && out.responses_api) {
+  if (!answers_chats(out) && out.responses_api)
     reader.at_key("responses_api", [&] {
-      reader.error(node.find("responses_api")->line,
-                   "a model with api_format: systemone has no "
-                   "other API");
+      reader.error(node.line, "a model with api_format: systemone has no other API");
     });
-  }
   const yaml::Node* backends = node.find("backend_refs");
   if (backends != nullptr && is_idle(*backends)) {
     reader.at_key("backend_refs", [&] {
@@ -488,10 +489,6 @@ constexpr Key kDefaultsKeys[] = {
 };
 constexpr Section kDefaults{kDefaultsKeys};
 
-bool answers_chats(const Model& model) {
-  return model.api_format != Model::ApiFormat::kSystemOne;
-}
-
 void check_fallbacks(Reader& reader, const yaml::Node& models, const Providers& out) {
   for (size_t i = 0; i < out.models.size() && i < models.items.size(); ++i) {
     const Model& model = out.models[i];
@@ -555,13 +552,11 @@ void check_default(Reader& reader, const yaml::Node& node, Providers& out) {
     }
     if (out.default_model.empty() || out.models.empty()) return;
     if (const Model* found = out.find(out.default_model)) {
-      if (!answers_chats(*found) && std::ranges::any_of(out.models, answers_chats)) {
-        reader.notice(named->line,
-                      fmt::format("chats that no decision matches get 400, because the servers of "
-                                  "\"{}\" have api_format: systemone",
-                                  found->name));
-      }
-      return;
+      if (answers_chats(*found) || std::ranges::none_of(out.models, answers_chats)) return;
+      return reader.notice(named->line,
+                           fmt::format("chats that no decision matches get 400, because the "
+                                       "servers of \"{}\" have api_format: systemone",
+                                       found->name));
     }
     reader.error(named->line, fmt::format("unknown model \"{}\"{}", out.default_model,
                                           suggestion(out.default_model, known)));
