@@ -229,7 +229,7 @@ std::vector<std::string> models_for_chats(const Decision& decision) {
     for (const auto& arm : decision.shadow_dispatch->arms) out.push_back(arm.model);
   }
   std::ranges::sort(out);
-  out.erase(std::ranges::unique(out).begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 

@@ -556,10 +556,10 @@ void check_default(Reader& reader, const yaml::Node& node, Providers& out) {
     if (out.default_model.empty() || out.models.empty()) return;
     if (const Model* found = out.find(out.default_model)) {
       if (!answers_chats(*found) && std::ranges::any_of(out.models, answers_chats)) {
-        reader.error(named->line,
-                     fmt::format("the servers of \"{}\" answer no chats, because they have "
-                                 "api_format: systemone",
-                                 found->name));
+        reader.notice(named->line,
+                      fmt::format("chats that no decision matches get 400, because the servers of "
+                                  "\"{}\" have api_format: systemone",
+                                  found->name));
       }
       return;
     }

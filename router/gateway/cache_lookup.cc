@@ -50,12 +50,24 @@ void add_identity(std::string_view scope, const config::Authz::Identity& identit
   }
 }
 
+/// True if the tool belongs to another server, or works in a container that exists already.
+bool has_state_of_tool(const json::Value& tool) {
+  const auto type = tool.find("type"), container = tool.find("container");
+  return (type && type->is_string() && type->text() == "mcp") ||
+         (container && container->is_string());
+}
+
 /// True if the answer depends on more than the request: on a conversation, a container or a
-/// response that its server has.
+/// response that its server has, or on tools of another server.
 bool has_state(const json::Value& request) {
-  for (const std::string_view name : {"conversation", "container", "background"}) {
+  for (const std::string_view name : {"conversation", "container", "background", "mcp_servers"}) {
     const auto value = request.find(name);
     if (value && !value->is_null() && !(value->is_bool() && !value->boolean())) return true;
+  }
+  const auto tools = request.find("tools");
+  if (!tools) return false;
+  for (const json::Value& tool : tools->items()) {
+    if (has_state_of_tool(tool)) return true;
   }
   return false;
 }

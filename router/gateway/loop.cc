@@ -449,6 +449,8 @@ http::Task<> Loop::fly(std::shared_ptr<Flight> flight) {
   }
   upstream::CallOutcome outcome = co_await flight->call->send();
   Result<looper::Reply> reply = co_await receive(*flight, std::move(outcome));
+  // Algorithms join such errors, and show them to clients.
+  if (!reply) reply = tl::unexpected<Error>(for_client(std::move(reply).error()));
   flight->limit.reset();
   if (flight->stream == nullptr) land(*flight, std::move(reply));
 }

@@ -108,11 +108,10 @@ test("the classification API has no text of the files of models that it cannot o
         assert.equal(reply.status, 503, api);
         seen.add((await reply.json()).error.message);
       }
-      await until(() => daemon.log.includes(path), () => daemon.log);
     }
     const keys = ["prompt_guard", "reranker"];
     assert.deepEqual([...seen], keys.map((key) => `global.model_catalog.system.${key}: cannot be used; the router's log has the reason`));
-    assert.match(daemon.log, /hunter2/, "the log has the reason");
+    await until(() => daemon.log.includes("hunter2"), () => daemon.log);
   });
 });
 

@@ -348,11 +348,16 @@ test("a responses server does not get the router's warning back", async () => {
   assert.deepEqual(JSON.parse(model.body), JSON.parse(request("blocked-gpt").replace('"auto"', '"gpt-x"')));
 });
 
-test("an answer that depends on a conversation at its server is not kept", async () => {
+test("an answer that depends on a conversation, a container or a tool of another server is not kept", async () => {
   const { request, whole } = apis.responses;
   model.answer = () => ({ body: whole("Fine.") });
-  const body = request("cached-gpt", false, '"conversation":"conv_1",');
-  for (let i = 0; i < 2; ++i) assert.equal((await post("/v1/responses", body)).headers.get("x-vsr-cache-hit"), null);
+  const withTool = (tool) => request("cached-gpt").replace('"tools":[', `"tools":[${tool},`);
+  for (const body of [
+    request("cached-gpt", false, '"conversation":"conv_1",'),
+    withTool('{"type":"code_interpreter","container":"cntr_1"}'),
+    withTool('{"type":"mcp","server_label":"a","server_url":"https://mcp.example","require_approval":"never"}'),
+  ])
+    for (let i = 0; i < 2; ++i) assert.equal((await post("/v1/responses", body)).headers.get("x-vsr-cache-hit"), null, body);
 });
 
 test("what a response repeats of its request reaches no client with another value", async () => {
