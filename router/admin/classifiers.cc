@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <list>
+#include <mutex>
 
+#include "base/log.h"
 #include "router/models/stand_ins.h"
 #include "router/signals/compression.h"
 #include "router/signals/factory.h"
@@ -122,13 +124,11 @@ OrFailure<Classifier> find_classifier(const serving::ServingState& state, std::s
                                         [&](const Purpose& each) { return each.type == type; });
   SIGNALBOX_CHECK(purpose != std::end(kPurposes));
   std::string directory = models::classifier_directory(state.config(), type);
-  const auto unavailable = [](std::string_view code, std::string message) {
-    return tl::unexpected<access::Failure>(access::Failure{503, code, std::move(message)});
-  };
   if (directory.empty()) {
-    return unavailable("CLASSIFIER_NOT_CONFIGURED",
-                       fmt::format("no {} classifier is configured; set {} to the directory of one",
-                                   type, purpose->key));
+    return tl::unexpected<access::Failure>(access::Failure{
+        503, "CLASSIFIER_NOT_CONFIGURED",
+        fmt::format("no {} classifier is configured; set {} to the directory of one", type,
+                    purpose->key)});
   }
   Classifier classifier;
   classifier.type = purpose->type;
@@ -141,10 +141,7 @@ OrFailure<Classifier> find_classifier(const serving::ServingState& state, std::s
     if (state.config().missing_models == config::MissingModels::kStandIn)
       directory = models::present_or_stand_in(type, directory);
     auto opened = state.shelf.get(directory);
-    if (!opened) {
-      return unavailable("MODEL_NOT_AVAILABLE", fmt::format("the {} classifier: {} (see {})", type,
-                                                            opened.error().message, purpose->key));
-    }
+    if (!opened) return unusable_model(purpose->key, opened.error());
     classifier.model = *std::move(opened);
   }
   const config::Modules& modules = state.config().modules;
@@ -153,7 +150,7 @@ OrFailure<Classifier> find_classifier(const serving::ServingState& state, std::s
       of_task != nullptr ? *of_task : modules.hallucination_mitigation.explainer;
   auto head =
       signals::choose_head(*classifier.model, directory, purpose->kind, module.mapping_path);
-  if (!head) return unavailable("MODEL_NOT_AVAILABLE", head.error().message);
+  if (!head) return unusable_model(purpose->key, head.error());
   classifier.head = *std::move(head);
   classifier.threshold = module.threshold > 0 ? module.threshold : purpose->threshold;
   return classifier;
@@ -209,6 +206,18 @@ OrFailure<std::vector<Classes>> classify_texts(const serving::ServingState& stat
     all.push_back(std::move(classes));
   }
   return all;
+}
+
+tl::unexpected<access::Failure> unusable_model(std::string_view key, const Error& why) {
+  static std::mutex mutex;
+  static std::string last;
+  std::string line = fmt::format("{}: {}", key, why.message);
+  const std::lock_guard lock(mutex);
+  if (line != last) log::warn("api", "{}", line);
+  last = std::move(line);
+  return tl::unexpected<access::Failure>(
+      access::Failure{503, "MODEL_NOT_AVAILABLE",
+                      fmt::format("{}: cannot be used; the router's log has the reason", key)});
 }
 
 access::Failure model_failure(const Error& error) {

@@ -64,6 +64,11 @@ OrFailure<std::vector<Classes>> classify_texts(const serving::ServingState& stat
                                                const Classifier& classifier,
                                                std::span<const std::string_view> texts);
 
+/// Returns the failure for a model that cannot be opened: 503 with MODEL_NOT_AVAILABLE and the key
+/// that names it. The error may quote files that the caller must not see, so only the log has it,
+/// once for equal errors in a row.
+tl::unexpected<access::Failure> unusable_model(std::string_view key, const Error& why);
+
 /// Returns the failure for a model's error: 500 with CLASSIFICATION_ERROR, or 429 if its queue is
 /// full.
 access::Failure model_failure(const Error& error);

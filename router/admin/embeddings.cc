@@ -41,13 +41,7 @@ OrFailure<Embedder> find_embedder(const serving::ServingState& state) {
     auto opened = config.is_remote() ? Result<models::ModelCache::Model>(fail(
                                            Code::kNotFound, "its server did not answer at start"))
                                      : state.shelf.get(path);
-    if (!opened) {
-      return tl::unexpected<access::Failure>(
-          access::Failure{503, "MODEL_NOT_AVAILABLE",
-                          fmt::format("the embedding model: {} (see "
-                                      "global.model_catalog.embeddings.semantic)",
-                                      opened.error().message)});
-    }
+    if (!opened) return unusable_model("global.model_catalog.embeddings.semantic", opened.error());
     embedder.model = models::shape_embedder(config, *std::move(opened));
   }
   embedder.text_model = embedder.model->text_model();

@@ -23,16 +23,12 @@ struct Reranker {
   std::string name;
 };
 
-tl::unexpected<access::Failure> no_reranker(std::string_view code, std::string message) {
-  return tl::unexpected<access::Failure>(access::Failure{503, code, std::move(message)});
-}
-
 OrFailure<Reranker> find_reranker(const serving::ServingState& state) {
   const std::string& path = state.config().system_models.reranker;
   if (path.empty()) {
-    return no_reranker(
-        "CLASSIFIER_NOT_CONFIGURED",
-        fmt::format("no reranker is configured; set {} to the directory of one", kRerankerKey));
+    return tl::unexpected<access::Failure>(access::Failure{
+        503, "CLASSIFIER_NOT_CONFIGURED",
+        fmt::format("no reranker is configured; set {} to the directory of one", kRerankerKey)});
   }
   Reranker out;
   out.name = (std::filesystem::path(path) / "").parent_path().filename().string();
@@ -42,10 +38,7 @@ OrFailure<Reranker> find_reranker(const serving::ServingState& state) {
     SIGNALBOX_TRY(out.head, engine::find_head(*out.model, place.head, engine::HeadKind::kSequence));
     return engine::check_reranker(out.model->heads()[out.head]);
   };
-  if (const auto opened = open(); !opened) {
-    return no_reranker("MODEL_NOT_AVAILABLE", fmt::format("the reranker: {} (see {})",
-                                                          opened.error().message, kRerankerKey));
-  }
+  if (const auto opened = open(); !opened) return unusable_model(kRerankerKey, opened.error());
   return out;
 }
 

@@ -74,27 +74,23 @@ bool is_key_path(std::string_view path, std::string_view text) {
   return true;
 }
 
-// Returns the summary of errors that loading files and models has made. Such an error may quote a
-// file, so only its place is kept: the configuration's name, the line, and the path of a key whose
-// names the writer of `text` knew.
+// Returns the summary of errors that loading files and models has made. Such errors may quote a
+// file, and the number of their lines depends on it. So only the place of the first line is kept:
+// the configuration's name, the line, and the path of a key whose names the writer of `text` knew.
 std::string summary_of(std::string_view why, std::string_view name, std::string_view text) {
-  std::string out;
-  for_each_line(why, [&](std::string_view line) {
-    std::string place(name);
-    if (line.starts_with(name)) {
-      line.remove_prefix(name.size());
-      const size_t end = line.find_first_not_of(":0123456789");
-      if (end != std::string_view::npos && line.substr(0, end).ends_with(':') && line[end] == ' ') {
-        place += line.substr(0, end - 1);
-        line.remove_prefix(end + 1);
-      }
+  std::string place(name);
+  std::string_view line = why.substr(0, why.find('\n'));
+  if (line.starts_with(name)) {
+    line.remove_prefix(name.size());
+    const size_t end = line.find_first_not_of(":0123456789");
+    if (end != std::string_view::npos && line.substr(0, end).ends_with(':') && line[end] == ' ') {
+      place += line.substr(0, end - 1);
+      line.remove_prefix(end + 1);
     }
-    const std::string_view key = line.substr(0, line.find(": "));
-    if (key.size() < line.size() && is_key_path(key, text)) place.append(": ").append(key);
-    const std::string each = place + ": cannot be used; the router's log has the reason";
-    if (out.find(each) == std::string::npos) out.append(out.empty() ? "" : "\n").append(each);
-  });
-  return out;
+  }
+  const std::string_view key = line.substr(0, line.find(": "));
+  if (key.size() < line.size() && is_key_path(key, text)) place.append(": ").append(key);
+  return place + ": cannot be used; the router's log has the reason";
 }
 
 }  // namespace
@@ -216,7 +212,9 @@ tl::expected<std::unique_ptr<ServingState>, Reloader::Rejection> Reloader::prepa
   });
   if (!built) {
     std::string summary = summary_of(built.error().message, file_.string(), text);
-    return tl::unexpected(Rejection(std::move(built).error(), std::move(summary)));
+    // The code could reveal whether a file exists and how large it is.
+    return tl::unexpected(
+        Rejection({Code::kInvalid, std::move(built).error().message}, std::move(summary)));
   }
   std::unique_ptr<ServingState> state = *std::move(built);
   state->unchanged = std::move(unchanged);
@@ -268,7 +266,7 @@ Result<void> Reloader::lay_over(Overlay overlay) {
   auto state = prepare(tried_.text);
   if (!state) {
     refuse(state.error());
-    return tl::unexpected<Error>(std::move(state).error().error);
+    return fail(state.error().error.code, "{}", state.error().summary);
   }
   serve(*std::move(state));
   return {};

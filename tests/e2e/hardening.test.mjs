@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -47,11 +47,13 @@ async function patch(daemon, change, headers = {}) {
 }
 
 // Changes that name a file, with the words of the program's own message, which only some may see.
-const kFiles = (file, gone, folder) => [
-  [{ access: { keys_file: file } }, "hunter2", "global.access.keys_file"],
-  [{ access: { tokens: [{ name: "a", issuer: "https://a.example", audiences: ["b"], jwks_file: file }] } }, file, "global.access.tokens"],
-  [{ access: { tokens: [{ name: "a", issuer: "https://a.example", audiences: ["b"], jwks_file: gone }] } }, gone, "global.access.tokens"],
-  [{ model_catalog: { system: { prompt_guard: folder } } }, folder, ""],
+const kFiles = ({ file, lines, large, gone, folder }) => [
+  [{ access: { keys_file: file } }, "hunter2", /^: global\.access\.keys_file: cannot/],
+  [{ access: { keys_file: lines } }, "hunter2", /^: global\.access\.keys_file: cannot/],
+  [{ access: { keys_file: large } }, large, /^: global\.access\.keys_file: cannot/],
+  [{ access: { tokens: [{ name: "a", issuer: "https://a.example", audiences: ["b"], jwks_file: file }] } }, file, /^: global\.access\.tokens: cannot/],
+  [{ access: { tokens: [{ name: "a", issuer: "https://a.example", audiences: ["b"], jwks_file: gone }] } }, gone, /^: global\.access\.tokens: cannot/],
+  [{ model_catalog: { system: { prompt_guard: folder } } }, folder, /^: global\.model_catalog\.system\.prompt_guard: cannot/],
 ];
 
 for (const [caller, auth, headers] of [
@@ -60,25 +62,58 @@ for (const [caller, auth, headers] of [
 ]) {
   test(`errors of files are shown with no text of the files to ${caller}`, async () => {
     await withDaemon(configuration(auth), async (daemon) => {
-      const file = join(daemon.folder, "secret.txt"), gone = join(daemon.folder, "gone.txt"), folder = join(daemon.folder, "model");
+      const names = { file: "secret.txt", lines: "lines.txt", large: "large.txt", gone: "gone.txt", folder: "model" };
+      const paths = Object.fromEntries(Object.entries(names).map(([key, name]) => [key, join(daemon.folder, name)]));
+      const { file, lines, large, gone, folder } = paths;
       await writeFile(file, `${kSecret}\nand the second\n`);
+      await writeFile(lines, "hunter2: {name: x}\nsecond: 2\nglobal.access: 3\n");
+      await writeFile(large, "");
+      await truncate(large, 300 << 20);
       await mkdir(folder);
       const seen = [];
-      for (const [change, own, key] of kFiles(file, gone, folder)) {
+      for (const [change, own, key] of kFiles(paths)) {
         const { status, message } = await patch(daemon, change, headers);
         assert.equal(status, 400, message);
         assert.match(message, /cannot be used; the router's log has the reason$/);
-        for (const hidden of ["hunter2", "second", file, gone, folder, "No such file"]) assert.ok(!message.includes(hidden), message);
-        assert.ok(message.startsWith(daemon.file) && message.includes(key), message);
+        for (const hidden of ["hunter2", "second", "\n", file, lines, large, gone, folder, "No such file"]) assert.ok(!message.includes(hidden), message);
+        assert.match(message.slice(daemon.file.length), key);
+        assert.ok(message.startsWith(daemon.file), message);
         await until(() => daemon.log.includes(own), () => daemon.log);
         seen.push(message);
       }
-      assert.equal(seen[1], seen[2], "whether a file exists");
+      for (const [one, other] of [[0, 1], [0, 2], [3, 4]]) assert.equal(seen[one], seen[other], "what the file is");
       const wrong = await patch(daemon, { router: { auto_model_names: 7 } }, headers);
       assert.match(wrong.message, /auto_model_names: expected .*7/, "errors of the text itself are shown");
     });
   });
 }
+
+test("the classification API has no text of the files of models that it cannot open", async () => {
+  const unused = (...ports) => configuration(kAuth)(...ports).replace(/  decisions:\n.*\n/, "  decisions: []\n").replace(/  signals:\n.*\n/, "");
+  await withDaemon(unused, async (daemon) => {
+    const folder = join(daemon.folder, "model");
+    await mkdir(folder);
+    await writeFile(join(folder, "config.json"), '{"model_type": hunter2}');
+    const headers = { authorization: "Bearer operator-secret" };
+    const seen = new Set();
+    for (const path of [folder, join(daemon.folder, "gone"), daemon.file]) {
+      const change = { model_catalog: { system: { prompt_guard: path, reranker: path } } };
+      const { status, message } = await patch(daemon, change, headers);
+      assert.equal(status, 200, message);
+      for (const [api, body] of [
+        ["api/v1/classify/security", { text: "hello" }],
+        ["v1/rerank", { query: "hello", documents: ["a"] }],
+      ]) {
+        const reply = await fetch(`${daemon.managementUrl}/${api}`, { method: "POST", headers, body: JSON.stringify(body) });
+        assert.equal(reply.status, 503, api);
+        seen.add((await reply.json()).error.message);
+      }
+    }
+    const keys = ["prompt_guard", "reranker"];
+    assert.deepEqual([...seen], keys.map((key) => `global.model_catalog.system.${key}: cannot be used; the router's log has the reason`));
+    await until(() => daemon.log.includes("hunter2"), () => daemon.log);
+  });
+});
 
 test("errors of files are shown to those who may read them anyway", async () => {
   await withDaemon(configuration(kAuth), async (daemon) => {

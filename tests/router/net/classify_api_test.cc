@@ -420,7 +420,9 @@ TEST(ClassifyWithoutModels, names_the_setting_that_is_missing) {
   }
   const Reply embeddings = ask("/api/v1/embeddings", R"({"texts":["x"]})");
   EXPECT_EQ(embeddings.status, 503);
-  EXPECT_NE(embeddings.body.find("there is no model at"), std::string::npos) << embeddings.body;
+  EXPECT_NE(embeddings.body.find("global.model_catalog.embeddings.semantic: cannot be used"),
+            std::string::npos)
+      << embeddings.body;
   // The routing classifies some intents without a model.
   const Reply intent = ask("/api/v1/classify/intent", R"({"text":"a theorem"})");
   EXPECT_EQ(intent.status, 200) << intent.body;
