@@ -43,8 +43,8 @@ Result<void> check_factor(const weights::HfObject& rope, double factor, double s
 Result<void> read_yarn(const weights::HfObject& rope, RopeConfig& out) {
   SIGNALBOX_TRY(out.original,
                 rope.integer("original_max_position_embeddings", 1, 1 << 24, out.positions));
-  const double stretch = static_cast<double>(out.positions) / out.original;
-  SIGNALBOX_TRY(out.factor, rope.number("factor", 1, 1e4, std::max(1.0, stretch)));
+  const double stretch = std::max(1.0, static_cast<double>(out.positions) / out.original);
+  SIGNALBOX_TRY(out.factor, rope.number("factor", 1, 1e4, stretch));
   SIGNALBOX_TRY_VOID(check_factor(rope, out.factor, stretch));
   SIGNALBOX_TRY(const double mscale, rope.number("mscale", 0, 1e3, 0));
   SIGNALBOX_TRY(const double mscale_all, rope.number("mscale_all_dim", 0, 1e3, 0));

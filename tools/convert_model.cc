@@ -38,8 +38,9 @@ constexpr const char* kModules = "modules.json";
 constexpr const char* kLabelFiles[] = {"category_mapping.json", "pii_type_mapping.json",
                                        "jailbreak_type_mapping.json"};
 // Files that are copied if they exist. Only config.json is required, or gliner_config.json.
-constexpr const char* kCompanions[] = {kTokenizer, kTokenizerConfigFile, kSpecialTokensFile,
-                                       kModules,   kGlinerConfig,        engine::kPromptsFile};
+constexpr const char* kCompanions[] = {
+    kTokenizer, kTokenizerConfigFile, kSpecialTokensFile,  kAddedTokensFile,
+    kModules,   kGlinerConfig,        engine::kPromptsFile};
 // Four-bit weights grow to 32 bits. The limit is needed because tensors that share bytes are each
 // written in full, so a small file could otherwise request any amount of output.
 constexpr uint64_t kGrowthMax = 16;
@@ -136,7 +137,8 @@ Result<void> gather_files(const fs::path& file, ModelFormat format,
     }
   }
   for (const char* name : kCompanions) {
-    if (files.contains(name)) continue;
+    // A tokenizer_config.json beside a GGUF states more than the one that is made of the GGUF.
+    if (files.contains(name) && name != std::string_view(kTokenizerConfigFile)) continue;
     SIGNALBOX_TRY(const bool found, read_companion(name, places, files));
     if (!found || name != std::string_view(kModules)) continue;
     if (auto done = read_modules(places, files); !done) {

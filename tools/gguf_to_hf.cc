@@ -64,14 +64,20 @@ bool has_upper_case(std::string_view token) {
          std::ranges::any_of(token, [](char c) { return 'A' <= c && c <= 'Z'; });
 }
 
-Result<std::string> tokenizer_json(const Gguf& file) {
+Result<void> add_tokenizer(const Gguf& file, std::map<std::string, std::string>& out) {
   SIGNALBOX_TRY(const auto pieces,
                 file.get<std::vector<std::string_view>>("tokenizer.ggml.tokens"));
   std::vector<std::string> tokens;
   for (const std::string_view piece : pieces) tokens.push_back(bert_token(piece));
   // The file does not contain this setting. A vocabulary for lower-case text has no capital letter.
   const bool lowercase = std::ranges::none_of(tokens, has_upper_case);
-  return wordpiece_to_hf(tokens, {.lowercase = lowercase});
+  SIGNALBOX_TRY(out["tokenizer.json"], wordpiece_to_hf(tokens, {.lowercase = lowercase}));
+  // Without this key, the class of the tokenizer folds case whatever tokenizer.json states.
+  json::Writer settings;
+  settings.begin_object().member("tokenizer_class", "BertTokenizer");
+  settings.member("do_lower_case", lowercase);
+  out["tokenizer_config.json"] = settings.end_object().take();
+  return {};
 }
 
 Result<void> add_pooling(const Gguf& file, std::map<std::string, std::string>& out) {
@@ -102,9 +108,8 @@ Result<std::map<std::string, std::string>> gguf_to_hf(const Gguf& file, const Te
   const weights::GgufValue* model = file.find("tokenizer.ggml.model");
   const auto* name = model == nullptr ? nullptr : std::get_if<std::string_view>(model);
   if (name != nullptr && *name == "bert") {
-    auto made = tokenizer_json(file);
-    if (!made) return fail_in(file.name(), std::move(made).error());
-    out["tokenizer.json"] = *std::move(made);
+    if (auto made = add_tokenizer(file, out); !made)
+      return fail_in(file.name(), std::move(made).error());
   }
   SIGNALBOX_TRY_VOID(add_pooling(file, out));
   return out;

@@ -273,6 +273,13 @@ constexpr Key kFusionGroundingKeys[] = {
 constexpr Section kFusionGrounding{kFusionGroundingKeys};
 
 void check_fusion(Reader& reader, const yaml::Node& node, Fusion& out) {
+  if (out.falls_back() && out.on_error == "fail") {
+    reader.at_key("on_error", [&] {
+      reader.notice(node.find("on_error")->line,
+                    "a single failure of the panel fails the request, so quorum_fallback_target "
+                    "does not answer for it");
+    });
+  }
   const std::string& target = out.quorum_fallback_target;
   const yaml::Node* at = given(node, "quorum_fallback_target");
   reader.at_key("quorum_fallback_target", [&] {
@@ -288,6 +295,12 @@ void check_fusion(Reader& reader, const yaml::Node& node, Fusion& out) {
                    fmt::format("\"{}\" is a model of the panel; expected another one", target));
     }
   });
+  if (out.falls_back() && out.on_error == "fail") {
+    reader.at_key("quorum_failure_policy", [&] {
+      reader.notice(node.find("quorum_failure_policy")->line,
+                    "one failed call fails the request without a fallback, by `on_error: fail`");
+    });
+  }
 }
 
 constexpr Key kFusionKeys[] = {

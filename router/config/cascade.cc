@@ -214,14 +214,33 @@ void check_stage_model(Reader& reader, uint32_t line, const Decision& decision,
                                  stage.model, judges ? "openai" : "systemone"));
 }
 
+// The models that a decision may call for a chat.
+std::vector<std::string> models_for_chats(const Decision& decision) {
+  const Algorithm& algorithm = decision.algorithm;
+  std::vector<std::string> out;
+  for (const ModelRef& ref : decision.model_refs) out.push_back(ref.model);
+  if (const auto& fusion = algorithm.fusion) {
+    out.insert(out.end(), fusion->analysis_models.begin(), fusion->analysis_models.end());
+    out.insert(out.end(), {fusion->model, fusion->quorum_fallback_target});
+  }
+  if (algorithm.remom) out.push_back(algorithm.remom->synthesis_model);
+  if (algorithm.workflows) out.push_back(algorithm.workflows->planner.model);
+  if (decision.shadow_dispatch) {
+    for (const auto& arm : decision.shadow_dispatch->arms) out.push_back(arm.model);
+  }
+  std::ranges::sort(out);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
 // Chats cannot go to a model that answers the questions of System One.
 void refuse_native_models(Reader& reader, const yaml::Node& node, const Decision& decision) {
   const Algorithm& algorithm = decision.algorithm;
-  for (const ModelRef& ref : decision.model_refs) {
-    if (api_of(reader, ref.model) != ApiFormat::kSystemOne) continue;
+  for (const std::string& model : models_for_chats(decision)) {
+    if (api_of(reader, model) != ApiFormat::kSystemOne) continue;
     reader.error(node.line, fmt::format("the servers of \"{}\" answer no chats, because they have "
                                         "api_format: systemone; only a cascade has such models",
-                                        ref.model));
+                                        model));
   }
   if (algorithm.stages.empty() && algorithm.quality.type.empty()) return;
   reader.at_key("algorithm", [&] {
@@ -284,6 +303,15 @@ void check_recipe_api(Reader& reader, const std::string& path, const Routing& ro
 void check_entrypoint_api(Reader& reader, const yaml::Node& node, const Config& config,
                           const Entrypoint& entrypoint) {
   const bool wants_native = entrypoint.api == Api::kSystemOne;
+  for (const std::string& name : entrypoint.model_names) {
+    const bool is_published = std::ranges::any_of(config.listeners, [&](const Listener& each) {
+      return std::ranges::find(each.system_one, name) != each.system_one.end();
+    });
+    if (wants_native && !is_published)
+      reader.notice(node.line, fmt::format("requests for \"{}\" get 404, because no listener has "
+                                           "it in systemone.models",
+                                           name));
+  }
   for (const std::string_view name : recipes_of(entrypoint)) {
     const auto found = std::ranges::find(config.recipes, name, &Recipe::name);
     const bool has_native = found != config.recipes.end() && is_native(found->routing);

@@ -212,7 +212,8 @@ void read_retry_on(Reader& reader, const yaml::Node& node, RetryOn& out) {
     if (word.empty() || set_retry(word, out)) continue;
     reader.notice(node.line,
                   fmt::format("\"{}\" has no effect (known: connect-failure, refused-stream, "
-                              "reset, reset-before-request, request-timeout, gateway-error, 5xx)",
+                              "reset, reset-before-request, request-timeout, gateway-error, "
+                              "retriable-status-codes, 5xx)",
                               word));
   }
 }
@@ -324,7 +325,20 @@ constexpr Key kReliabilityKeys[] = {
     texts(FIELD(Reliability, fallback_models),
           "Models to try in turn if no backend of this model answers."),
 };
-constexpr Section kReliability{kReliabilityKeys};
+
+void check_reliability(Reader& reader, const yaml::Node& node, Reliability& out) {
+  constexpr std::string_view kWord = "retriable-status-codes";
+  const yaml::Node* at = given(node, "retry_on");
+  if (at == nullptr || !out.retry_on.statuses.empty() ||
+      at->scalar.find(kWord) == std::string::npos)
+    return;
+  reader.at_key("retry_on", [&] {
+    reader.notice(at->line,
+                  fmt::format("\"{}\" has no effect without `retriable_status_codes`", kWord));
+  });
+}
+
+constexpr Section kReliability{kReliabilityKeys, checked<check_reliability>};
 
 // --- models ---
 
@@ -366,6 +380,13 @@ void check_model(Reader& reader, const yaml::Node& node, Model& out) {
   name_at_provider(reader, node, out);
   set_reasoning(reader, node, out);
   set_anthropic(node, out);
+  if (out.api_format == Model::ApiFormat::kSystemOne && out.responses_api) {
+    reader.at_key("responses_api", [&] {
+      reader.error(node.find("responses_api")->line,
+                   "a model with api_format: systemone has no "
+                   "other API");
+    });
+  }
   const yaml::Node* backends = node.find("backend_refs");
   if (backends != nullptr && is_idle(*backends)) {
     reader.at_key("backend_refs", [&] {
@@ -467,12 +488,18 @@ constexpr Key kDefaultsKeys[] = {
 };
 constexpr Section kDefaults{kDefaultsKeys};
 
+bool answers_chats(const Model& model) {
+  return model.api_format != Model::ApiFormat::kSystemOne;
+}
+
 void check_fallbacks(Reader& reader, const yaml::Node& models, const Providers& out) {
   for (size_t i = 0; i < out.models.size() && i < models.items.size(); ++i) {
     const Model& model = out.models[i];
     if (!model.reliability) continue;
     for (const std::string& name : model.reliability->fallback_models) {
-      if (out.find(name) != nullptr && name != model.name) continue;
+      const Model* found = out.find(name);
+      const bool has_api = found != nullptr && answers_chats(*found) == answers_chats(model);
+      if (has_api && name != model.name) continue;
       std::vector<std::string_view> others;
       for (const Model& other : out.models) {
         if (other.name != model.name) others.push_back(other.name);
@@ -484,6 +511,8 @@ void check_fallbacks(Reader& reader, const yaml::Node& models, const Providers& 
                          ? fmt::format("expected another model, found the model itself, "
                                        "\"{}\" (known: {})",
                                        name, join(others))
+                     : found != nullptr
+                         ? fmt::format("the servers of \"{}\" have another API", name)
                          : fmt::format("unknown model \"{}\"{}", name, suggestion(name, others)));
       });
     }
@@ -495,7 +524,7 @@ void check_fallbacks(Reader& reader, const yaml::Node& models, const Providers& 
 std::string only_model(const Providers& providers) {
   std::string out;
   for (const Model& model : providers.models) {
-    if (model.api_format == Model::ApiFormat::kSystemOne) continue;
+    if (!answers_chats(model)) continue;
     if (!out.empty()) return "";
     out = model.name;
   }
@@ -524,8 +553,16 @@ void check_default(Reader& reader, const yaml::Node& node, Providers& out) {
                                       "matches (known: {})",
                                       join(known)));
     }
-    if (out.default_model.empty() || out.models.empty() || out.find(out.default_model) != nullptr)
+    if (out.default_model.empty() || out.models.empty()) return;
+    if (const Model* found = out.find(out.default_model)) {
+      if (!answers_chats(*found) && std::ranges::any_of(out.models, answers_chats)) {
+        reader.notice(named->line,
+                      fmt::format("chats that no decision matches get 400, because the servers of "
+                                  "\"{}\" have api_format: systemone",
+                                  found->name));
+      }
       return;
+    }
     reader.error(named->line, fmt::format("unknown model \"{}\"{}", out.default_model,
                                           suggestion(out.default_model, known)));
   });

@@ -1,6 +1,8 @@
 // The signals in `routing.signals` that need no model.
 
+#include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "base/ascii.h"
 #include "router/config/endpoint.h"
@@ -317,6 +319,16 @@ void check_session(Reader& reader, const yaml::Node& node, SessionSignal& out) {
   if (given(node, "fact") == nullptr) return;
   if (out.fact == SessionFact::kPreviousModel && !reader.config.router.learning.enabled)
     out.unbuilt = "global.router.learning is not enabled, so no conversation's model is known";
+  const Providers& providers = reader.config.providers;
+  if (out.fact != SessionFact::kPreviousModel && !out.previous_model.empty()) {
+    reader.at_key("previous_model", [&] {
+      reader.notice(node.find("previous_model")->line,
+                    "has no effect: only the fact has_previous_model reads it");
+    });
+  } else if (out.unbuilt.empty() && !out.previous_model.empty() && !providers.models.empty() &&
+             providers.find(out.previous_model) == nullptr) {
+    out.unbuilt = fmt::format("there is no model \"{}\"", out.previous_model);
+  }
   if (out.fact == SessionFact::kOther) out.unbuilt = "the router does not have this fact";
   if (out.unbuilt.empty()) return;
   reader.at_key("fact", [&] {
@@ -397,6 +409,25 @@ void find_answerer(Reader& reader, const yaml::Node& node, QuestionSignal& out) 
   out.server = found->second.external_model;
 }
 
+// Labels of conditions are keys of options, so each names one option.
+void check_choices(Reader& reader, uint32_t line, const std::vector<QuestionOption>& choices) {
+  std::set<std::string_view> keys;
+  for (const QuestionOption& each : choices) {
+    if (!keys.insert(each.key).second)
+      reader.error(line, fmt::format("the key \"{}\" is there twice", each.key));
+  }
+}
+
+void note_other_question(Reader& reader, const yaml::Node& asked, std::string_view key,
+                         std::string_view type) {
+  const yaml::Node* at = given(asked, key);
+  if (at == nullptr) return;
+  reader.at_key(key, [&] {
+    reader.notice(at->line,
+                  fmt::format("has no effect; only a question of the type {} has {}", type, key));
+  });
+}
+
 void check_question(Reader& reader, const yaml::Node& node, QuestionSignal& out) {
   const Question& question = out.question;
   const size_t choices = question.choices.size(), levels = question.levels.size();
@@ -407,6 +438,11 @@ void check_question(Reader& reader, const yaml::Node& node, QuestionSignal& out)
       reader.error(line, fmt::format("expected 2 to 255 choices, found {}", choices));
     if (question.kind == QuestionKind::kScore && (levels < 2 || levels > 10))
       reader.error(line, fmt::format("expected 2 to 10 levels, found {}", levels));
+    check_choices(reader, line, question.choices);
+    if (question.kind != QuestionKind::kChoice)
+      note_other_question(reader, *node.find("question"), "choices", "choice");
+    if (question.kind != QuestionKind::kScore)
+      note_other_question(reader, *node.find("question"), "levels", "score");
   });
   if (question.kind == QuestionKind::kScore && !out.predicate)
     reader.error(node.line, "a question of the type score needs a predicate");

@@ -478,6 +478,31 @@ void refuse_unbuilt_guards(Reader& reader, const Routing& routing) {
   }
 }
 
+bool reads_unbounded(const Rule& rule, const SessionSignal& signal) {
+  if (rule.op == Rule::Operator::kLeaf)
+    return rule.type == "session" && rule.name == signal.name && !rule.predicate;
+  return std::ranges::any_of(rule.conditions,
+                             [&](const Rule& each) { return reads_unbounded(each, signal); });
+}
+
+// A session signal without a predicate is for scores alone. A guard on it would stop nothing.
+void check_unbounded_sessions(Reader& reader, const Routing& routing) {
+  for (const SessionSignal& signal : routing.session) {
+    if (signal.predicate || !signal.unbuilt.empty()) continue;
+    for (size_t i = 0; i < routing.decisions.size(); ++i) {
+      const Decision& decision = routing.decisions[i];
+      if (!reads_unbounded(decision.rules, signal)) continue;
+      const std::string why = fmt::format(
+          "a condition on the session signal \"{}\" never matches, because it has no predicate",
+          signal.name);
+      reader.at_key(fmt::format("decisions[{}].rules", i), [&] {
+        if (protection_of(decision).empty()) return reader.notice(decision.line, why);
+        reader.error(decision.line, why);
+      });
+    }
+  }
+}
+
 // A model that the file switches off is not an error, and its guards match nothing.
 void note_guards_without_model(Reader& reader, const Routing& routing, std::string_view type,
                                const std::vector<JailbreakSignal>& all, std::string_view module) {
@@ -503,13 +528,14 @@ bool always_matches(const Decision& decision) {
 }
 
 bool is_unbuilt_signal(const Routing& routing, std::string_view type, std::string_view name) {
-  const auto is_unbuilt = [&](const auto& signals) {
-    return std::ranges::any_of(signals, [&](const auto& each) {
-      return !each.unbuilt.empty() && each.name == name.substr(0, name.find(':'));
-    });
+  const auto is_unbuilt = [](const auto& signals, std::string_view named) {
+    return std::ranges::any_of(
+        signals, [&](const auto& each) { return !each.unbuilt.empty() && each.name == named; });
   };
-  if (type == "session") return is_unbuilt(routing.session);
-  if (type == "decision") return is_unbuilt(routing.questions);
+  if (type == "session") return is_unbuilt(routing.session, name);
+  if (type == "decision")
+    return is_unbuilt(routing.questions, name) ||
+           is_unbuilt(routing.questions, name.substr(0, name.find(':')));
   return type == kSessionMetric;
 }
 
@@ -536,9 +562,17 @@ void read_routing(Reader& reader, const yaml::Node& node, Routing& out) {
     if (decision.algorithm.is_native() && decision.algorithm.budget == LoopBudget())
       decision.algorithm.budget = out.budget;
   }
+  const bool has_cascade = std::ranges::any_of(
+      out.decisions, [](const Decision& each) { return each.algorithm.is_native(); });
+  if (const yaml::Node* budget = given(node, "budget"); budget != nullptr && !has_cascade) {
+    reader.at_key("budget", [&] {
+      reader.notice(budget->line, "has no effect without a decision with the algorithm `cascade`");
+    });
+  }
   apply_data_policy(reader, node, out);
   note_default(reader, out);
   refuse_unbuilt_guards(reader, out);
+  check_unbounded_sessions(reader, out);
   note_outranked_guards(reader, out);
   const Modules& modules = reader.config.modules;
   if (!modules.prompt_guard.enabled)

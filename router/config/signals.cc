@@ -165,8 +165,33 @@ constexpr Key kComplexityExamplesKeys[] = {
 };
 constexpr Section kComplexityExamples{kComplexityExamplesKeys};
 
+// A server rates the requests in place of examples, and one that returns levels needs no bounds.
+void note_rated_complexity(Reader& reader, const yaml::Node& node, const ComplexityModule& module) {
+  if (!module.server.calls_server()) return;
+  for (const std::string_view key : {"hard", "easy", "threshold", "hard_above", "easy_below"}) {
+    const bool is_example = key == "hard" || key == "easy";
+    const yaml::Node* at = given(node, key);
+    if (at == nullptr || (module.is_scored() && !is_example)) continue;
+    reader.at_key(key, [&] {
+      reader.notice(at->line,
+                    "has no effect, because the server of modules.complexity.backend rates the "
+                    "requests");
+    });
+  }
+}
+
+void check_margin(Reader& reader, const yaml::Node& node, std::string_view key,
+                  const std::optional<double>& bound) {
+  if (!bound || std::abs(*bound) <= 2) return;
+  reader.at_key(key, [&] {
+    reader.error(node.find(key)->line,
+                 fmt::format("expected a number from -2 to 2, found {}", *bound));
+  });
+}
+
 // Two bounds take the place of the threshold. Their order depends on the direction of the scale.
 void check_complexity(Reader& reader, const yaml::Node& node, ComplexitySignal& out) {
+  note_rated_complexity(reader, node, reader.config.modules.complexity);
   const bool is_higher = out.hard_above || out.easy_below;
   const bool is_lower = out.hard_below || out.easy_above;
   const ComplexityModule& module = reader.config.modules.complexity;
@@ -175,6 +200,10 @@ void check_complexity(Reader& reader, const yaml::Node& node, ComplexitySignal& 
                         "hard_below and easy_above are for a server that scores requests "
                         "(modules.complexity.backend with the contract score.v1); use hard_above "
                         "and easy_below");
+  if (!module.is_scored()) {
+    check_margin(reader, node, "hard_above", out.hard_above);
+    check_margin(reader, node, "easy_below", out.easy_below);
+  }
   if (!is_higher && !is_lower) {
     if (module.is_scored())
       reader.error(node.line,

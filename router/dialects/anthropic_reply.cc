@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/json_writer.h"
 #include "router/dialects/anthropic.h"
 #include "router/dialects/call_signature.h"
@@ -161,7 +162,8 @@ void MessagesReplies::delta(std::string_view type, std::string_view key, std::st
 
 Result<void> MessagesReplies::call(const ChatPiece::Call& call, std::string& out) {
   if (block_ != Block::kCall || call.index != call_) {
-    if (call.index <= call_ && call.arguments.empty()) return {};  // it adds nothing
+    if (call.index <= call_ && ascii::trimmed(call.arguments).empty())
+      return {};  // it adds nothing
     if (call.index <= call_) return fail(Code::kUpstream, "the reply: tool calls are interleaved");
     if (call.name.empty())
       return fail(Code::kUpstream, "the reply: tool_calls[{}]: starts without a name", call.index);

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ascii.h"
+
 namespace signalbox::dialects {
 
 class CallNumbers {
@@ -60,7 +62,7 @@ class CallNumbers {
           --depth;
         }
       }
-      is_begun = is_begun || !arguments.empty();
+      is_begun = is_begun || !ascii::trimmed(arguments).empty();
     }
   };
   std::vector<Call> begun_;

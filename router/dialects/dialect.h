@@ -72,7 +72,7 @@ struct Incoming {
   std::string chat;  // the body of a chat completion request
   std::unique_ptr<ReplyTranslator> replies;
   Losses losses = {};
-  /// The client's body; nullopt if `chat` has the same bytes in another order.
+  /// The client's body; nullopt if `chat` has all of it, or also stored state that servers lack.
   std::optional<json::Document> source = std::nullopt;
   /// The client's wish for the model's reasoning, if it is more than a reasoning_effort.
   std::optional<bool> reasoning = std::nullopt;

@@ -77,7 +77,7 @@ constexpr size_t kOpenCallsMax = 1024;
 struct OpenCall {
   int64_t number;
   std::string input;  // until parts of it come, or of a custom tool until it is whole
-  bool is_custom = false, has_stopped = false;
+  bool is_custom = false, has_stopped = false, has_parts = false;
 };
 
 class FromMessages final : public ReplyTranslator {
@@ -268,7 +268,7 @@ Result<void> FromMessages::block_delta(const Value& root, std::string& out) {
   if (call == open_.end()) return fail(Code::kUpstream, "the reply: arguments without a tool call");
   const std::string_view part = label(delta, "partial_json");
   if (part.empty()) return {};
-  if (call->second.input == "{}") call->second.input.clear();
+  if (!std::exchange(call->second.has_parts, true)) call->second.input.clear();
   if (!call->second.is_custom) {
     add_arguments(call->second.number, part, out);
     return {};

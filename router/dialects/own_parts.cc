@@ -84,10 +84,10 @@ std::string message_for_provider(const Value& message) {
 }
 
 std::string item_for_provider(const Value& item) {
+  if (is_own_message(item)) return {};
   const bool is_reasoning =
       string_at(item, "type") == "reasoning" && !given(item, "encrypted_content");
   if (is_reasoning && is_own_id(string_at(item, "id"))) return {};
-  if (string_at(item, "id").starts_with(kOwnMessageId.substr(1))) return {};
   const CallId call = split_id(string_at(item, "call_id"));
   if (call.signature.empty()) return std::string(item.raw());
   return replaced(item.raw(), item.begin(), *item.find("call_id"), json::quote(call.id));
@@ -110,6 +110,12 @@ std::string rewritten(std::string_view body, std::string_view list, Write write)
 }
 
 }  // namespace
+
+// The id as it is written, because a request without these bytes is not parsed again.
+bool is_own_message(const Value& item) {
+  const auto id = item.find("id");
+  return id && id->raw().starts_with(kOwnMessageId);
+}
 
 bool may_have_own_parts(std::string_view body) {
   return may_have_thoughts(body) || body.find(kOwnId) != std::string_view::npos ||

@@ -5,7 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
+
 namespace signalbox::dialects {
+
+/// True for an item of a responses request that is a warning of ours, or refers to one.
+bool is_own_message(const json::Value& item);
 
 /// False if a request surely has no such part.
 bool may_have_own_parts(std::string_view body);

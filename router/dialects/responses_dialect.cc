@@ -29,6 +29,9 @@ class Lookup {
     }
   }
 
+  /// True if all that the request refers to is here, and something is.
+  bool has_found() const { return has_found_ && !has_failed_; }
+
   Earlier::Found conversation(std::string_view id) {
     SIGNALBOX_TRY(const ResponsePointer found, find(id));
     if (found == nullptr) return std::nullopt;
@@ -70,6 +73,7 @@ class Lookup {
     if (has_failed_) return nullptr;
     auto found = read(id);
     has_failed_ = !found || *found == nullptr;
+    has_found_ = has_found_ || !has_failed_;
     return found;
   }
 
@@ -91,7 +95,7 @@ class Lookup {
   // because a request may name an item several times.
   size_t loads_max_ = kBytesMax, items_max_ = kBytesMax;
   size_t lookups_ = 0;
-  bool has_failed_ = false;
+  bool has_found_ = false, has_failed_ = false;
 };
 
 }  // namespace
@@ -109,7 +113,8 @@ Result<Incoming> ResponsesDialect::read(std::string&& body, const RequestContext
   Incoming out;
   out.chat = std::move(request->chat);
   out.losses = std::move(request->losses);
-  out.source = std::move(source);
+  // Servers do not know the responses that are stored here.
+  if (!lookup.has_found()) out.source = std::move(source);
   out.replies = responses_replies(*std::move(request), context, &store_);
   return out;
 }

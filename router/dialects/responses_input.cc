@@ -8,6 +8,7 @@
 
 #include "base/json_writer.h"
 #include "router/dialects/custom_tools.h"
+#include "router/dialects/own_parts.h"
 
 namespace signalbox::dialects {
 namespace {
@@ -307,6 +308,10 @@ Result<void> ResponsesInput::add_item(const Value& item, const std::string& path
   if (!item.is_object()) return wrong_type(path, "an object", item);
   SIGNALBOX_TRY_VOID(refuse_repeats(item, kMembers, path));
   SIGNALBOX_TRY(const std::string_view type, optional_text(item, "type", path));
+  if (is_own_message(item)) {
+    losses_.show(std::string(item.raw()));  // guards read it, because anyone can choose such an id
+    return {};
+  }
   if (type == "item_reference") return add_reference(item, path);
   const size_t first_text = messages_.long_texts().size();
   Result<void> added = add_by_type(item, type, path);

@@ -1,6 +1,7 @@
 // Items follow each other, with one open at a time. The response at the end repeats them all, so
 // the output is kept, up to kOutputBytesMax.
 
+#include "base/ascii.h"
 #include "base/json_writer.h"
 #include "router/dialects/call_signature.h"
 #include "router/dialects/chat_messages.h"
@@ -126,6 +127,7 @@ class ResponsesReplies final : public ChatStream {
   void close_part(std::string& out);
   void close(std::string& out);
   void close_call(std::string& out);
+  void begin_message();
   void add_text(std::string_view text, std::string_view type, std::string& out);
   Result<void> call(const ChatPiece::Call& call, std::string& out);
   void add_arguments(std::string_view arguments, std::string& out);
@@ -155,6 +157,7 @@ class ResponsesReplies final : public ChatStream {
   std::string output_;  // closed items, elements of an array
   // The same as a message, for the conversation that continues from here
   ChatMessages output_messages_;
+  std::vector<std::string> thoughts_;  // of the next one
   size_t output_bytes_ = 0;
   std::string finish_;
   std::optional<ChatUsage> usage_;
@@ -278,15 +281,20 @@ void ResponsesReplies::close(std::string& out) {
   emit_item("response.output_item.done", json, out);
   output_.append(output_.empty() ? "" : ",").append(json);
   if (item_.kind == ItemKind::kMessage) {
-    output_messages_.begin("assistant");
+    begin_message();
     for (const Part& part : item_.parts) output_messages_.add_text(json::quote(part.text));
   }
   if (item_.kind == ItemKind::kReasoning) {
-    if (output_messages_.has_content()) output_messages_.end();
-    output_messages_.begin("assistant");
-    for (const Part& part : item_.parts) output_messages_.add_reasoning(part.text);
+    for (const Part& part : item_.parts) thoughts_.push_back(part.text);
   }
   item_ = OutputItem();
+}
+
+// Thoughts alone are no message: a server that gets no thoughts would get an empty one.
+void ResponsesReplies::begin_message() {
+  output_messages_.begin("assistant");
+  for (const std::string& thought : std::exchange(thoughts_, {}))
+    output_messages_.add_reasoning(thought);
 }
 
 // Clients parse the arguments, so a call without any gets an empty object, unless the reply was
@@ -294,7 +302,7 @@ void ResponsesReplies::close(std::string& out) {
 void ResponsesReplies::close_call(std::string& out) {
   if (item_.kind == ItemKind::kCall && item_.arguments.empty() && status() != "incomplete")
     add_arguments("{}", out);
-  output_messages_.begin("assistant");
+  begin_message();
   output_messages_.add_call(item_.call_id, item_.function, item_.arguments);
   if (item_.kind == ItemKind::kCall) {
     constexpr std::string_view kType = "response.function_call_arguments.done";
@@ -328,7 +336,8 @@ void ResponsesReplies::add_text(std::string_view text, std::string_view type, st
 
 Result<void> ResponsesReplies::call(const ChatPiece::Call& call, std::string& out) {
   if (!item_.is_call() || call.index != call_) {
-    if (call.index <= call_ && call.arguments.empty()) return {};  // it adds nothing
+    if (call.index <= call_ && ascii::trimmed(call.arguments).empty())
+      return {};  // it adds nothing
     if (call.index <= call_) return fail(Code::kUpstream, "the reply: tool calls are interleaved");
     if (call.name.empty())
       return fail(Code::kUpstream, "the reply: tool_calls[{}]: starts without a name", call.index);

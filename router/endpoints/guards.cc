@@ -70,6 +70,13 @@ std::string chat_of(std::string_view model, std::string_view texts) {
   return out.end_array().end_object().take();
 }
 
+Error unread(const config::Model& model) {
+  return {Code::kInvalid,
+          fmt::format("model: {} has a pii_policy: its servers get only requests "
+                      "that the router reads: no files, images, token ids, queries or counts",
+                      json::quote_briefly(model.name))};
+}
+
 http::Task<Result<routing::Plan>> judge(RequestScope& scope, const ParsedRequest& chat,
                                         routing::Evaluation& evaluation) {
   const size_t bytes = chat.chat.document.source().size();
@@ -117,12 +124,7 @@ http::Task<std::optional<routing::Plan>> pass_guards(RequestScope& scope, const 
                                                      const config::Model& model) {
   const bool restricts = selection::restricts(model);
   if (restricts && (!endpoint.is_measured() || reading.is_unreadable)) {
-    const Error unread{
-        Code::kInvalid,
-        fmt::format("model: {} has a pii_policy: its servers get only requests "
-                    "that the router reads: no files, images, token ids, queries or counts",
-                    json::quote_briefly(model.name))};
-    co_await gateway::send_error(scope, unread);
+    co_await gateway::send_error(scope, unread(model));
     co_return std::nullopt;
   }
   std::string read;

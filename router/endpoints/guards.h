@@ -21,6 +21,9 @@ http::Task<bool> refuse(gateway::RequestScope& scope, std::string_view recipe,
 /// A chat with the texts as the message of a user.
 std::string chat_of(std::string_view model, std::string_view texts);
 
+/// Refuses a request that the router cannot read whole, for a model with a pii_policy.
+Error unread(const config::Model& model);
+
 /// Evaluates the signals of the chat, and plans it.
 http::Task<Result<routing::Plan>> judge(gateway::RequestScope& scope,
                                         const gateway::ParsedRequest& chat,

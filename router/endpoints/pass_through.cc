@@ -24,6 +24,7 @@
 #include "router/gateway/relay.h"
 #include "router/gateway/send.h"
 #include "router/plugins/server_family.h"
+#include "router/upstream/decoded_reply.h"
 #include "router/upstream/dialect_headers.h"
 
 namespace signalbox::endpoints {
@@ -78,7 +79,7 @@ bool is_published(const config::Config& config, std::string_view name) {
 }
 
 bool names_stages(const config::Config& config, const Endpoint& endpoint,
-                 const RequestReading& reading) {
+                  const RequestReading& reading) {
   return endpoint.is_task() && reading.model && is_published(config, *reading.model) &&
          stands_for_stages(config, *reading.model);
 }
@@ -88,8 +89,9 @@ bool stands_for_several(const config::Config& config, std::string_view name) {
     return std::ranges::find(names, name) != names.end();
   };
   return has(config.auto_model_names) ||
-         std::ranges::any_of(config.entrypoints,
-                             [&](const config::Entrypoint& each) { return has(each.model_names); });
+         std::ranges::any_of(config.entrypoints, [&](const config::Entrypoint& each) {
+           return each.api == config::Entrypoint::Api::kChat && has(each.model_names);
+         });
 }
 
 Result<const config::Model*> named_model(const config::Config& config, const Endpoint& endpoint,
@@ -126,12 +128,15 @@ struct Passage {
   bool is_json() const { return !reading.is_form && !body.empty(); }
 };
 
+bool is_metered(const RequestScope& scope, const Endpoint& endpoint) {
+  return scope.context.ledger != nullptr && endpoint.is_measured();
+}
+
 /// The client's headers as the server needs them.
 http::Headers headers_for(const RequestScope& scope, const Passage& passage) {
   http::Headers out = scope.headers();
   if (passage.is_json() && !upstream::is_json(out)) out = upstream::as_json(out);
-  if (scope.context.ledger != nullptr && passage.endpoint.is_measured())
-    out = upstream::accepting_identity(out);
+  if (is_metered(scope, passage.endpoint)) out = upstream::accepting_identity(out);
   if (passage.endpoint.is_of_anthropic()) out = upstream::for_anthropic(out);
   return out;
 }
@@ -170,6 +175,8 @@ http::Task<> forward(const RequestScope& scope, const Passage& passage) {
   std::unique_ptr<upstream::UpstreamReply> reply = *std::move(outcome.answer);
   scope.record.received(model, outcome.backend, reply->head().status);
   scope.record.answered_by(std::move(outcome.backend));
+  if (is_metered(scope, passage.endpoint) && context.backends.is_direct())
+    reply = upstream::decoded(std::move(reply));
   if (passage.endpoint.is_measured())
     reply = std::make_unique<MeasuredReply>(std::move(reply), scope.record);
   const Result<void> relayed = co_await gateway::relay(*reply, scope.exchange.reply, fields);

@@ -10,6 +10,7 @@
 #include "router/dialects/dialect.h"
 #include "router/endpoints/guards.h"
 #include "router/gateway/admit.h"
+#include "router/gateway/loop.h"
 #include "router/gateway/metered_reply.h"
 #include "router/gateway/own_replies.h"
 #include "router/gateway/read_request.h"
@@ -19,6 +20,7 @@
 #include "router/looper/task.h"
 #include "router/plugins/server_family.h"
 #include "router/replies/reply_guards.h"
+#include "router/routing/selection/pii_policy.h"
 #include "router/splice/object_editor.h"
 #include "router/upstream/whole.h"
 
@@ -70,6 +72,7 @@ class TaskRun {
         plan_(plan),
         requester_(requester),
         decided_(decided),
+        header_mutation_(gateway::headers_of(plan, scope.config().looper)),
         run_(
             looper::make_algorithm(*plan.loop, plan.voices, with_task(scope.exchange.request.body)),
             looper::bounds_of(plan.loop->algorithm, scope.config().looper)) {}
@@ -85,7 +88,12 @@ class TaskRun {
       if (interrupt.why() == Code::kCancelled) co_return tl::unexpected<Error>(interrupt.error());
       run_.expire();
     }
-    co_return answer();
+    Result<std::string> out = fail(Code::kInternal, "the answer was not written");
+    std::function<void()> write = [&] { out = answer(); };
+    const Result<void> ran =
+        co_await gateway::run_by_size(scope_, answer_bytes(), std::move(write));
+    if (!ran) co_return tl::unexpected<Error>(ran.error());
+    co_return out;
   }
 
   const looper::Run& calls() const { return run_; }
@@ -115,7 +123,13 @@ class TaskRun {
     if (plan && gateway::admit_to_model(scope_, plan->model->name, requester_))
       plan = fail(Code::kOverloaded, "a rate limit is reached");
     Result<std::string> body = fail(Code::kInternal, "the call was not planned");
-    if (plan) body = body_of(wanted, *plan);
+    if (plan) {
+      std::function<void()> write = [&] { body = body_of(wanted, *plan); };
+      const Result<void> ran =
+          co_await gateway::run_by_size(scope_, wanted.body.size(), std::move(write));
+      if (!ran) body = tl::unexpected<Error>(ran.error());
+      plan->header_mutation = &header_mutation_;
+    }
     if (!plan || !body) {
       run_.take(turn, tl::unexpected<Error>(plan ? body.error() : plan.error()));
       co_return;
@@ -194,6 +208,11 @@ class TaskRun {
     scope_.record.estimated(reply->prompt_tokens);
   }
 
+  size_t answer_bytes() const {
+    const Result<looper::RunAnswer>& found = *run_.answer();
+    return found ? run_.turns()[found->turn].reply()->body.size() : 0;
+  }
+
   /// The reply that was accepted, with the member `routing`.
   Result<std::string> answer() const {
     const Result<looper::RunAnswer>& found = *run_.answer();
@@ -219,6 +238,7 @@ class TaskRun {
   const routing::Plan& plan_;
   limits::Requester& requester_;
   const http::Headers& decided_;
+  const config::HeaderMutationPlugin header_mutation_;
   const Clock::time_point began_ = Clock::now();
   looper::Run run_;
   std::map<size_t, size_t> numbers_;
@@ -238,6 +258,20 @@ http::Task<> send_unresolved(const RequestScope& scope, const Error& error, bool
                               is_late ? kLate : kUnresolved);
 }
 
+/// The plan of a request that the router cannot read whole: no model with a pii_policy gets it.
+Result<routing::Plan> without_restricted(const config::Providers& providers, routing::Plan plan) {
+  const config::Model* restricted = nullptr;
+  std::erase_if(plan.voices, [&](const looper::Voice& voice) {
+    const config::Model* model = providers.find(voice.model);
+    if (model == nullptr || !selection::restricts(*model)) return false;
+    restricted = model;
+    return true;
+  });
+  if (plan.voices.empty() && restricted != nullptr)
+    return tl::unexpected<Error>(unread(*restricted));
+  return plan;
+}
+
 /// Calls the stages of the plan's decision.
 http::Task<> run_stages(const RequestScope& scope, const ParsedRequest& chat,
                         const routing::Evaluation& evaluation, const routing::Plan& plan,
@@ -249,7 +283,17 @@ http::Task<> run_stages(const RequestScope& scope, const ParsedRequest& chat,
     co_return;
   }
   const http::Headers decided = headers;
-  TaskRun run(scope, chat, evaluation, plan, requester, decided);
+  std::optional<TaskRun> made;
+  std::function<void()> make = [&] {
+    made.emplace(scope, chat, evaluation, plan, requester, decided);
+  };
+  const Result<void> ran =
+      co_await gateway::run_by_size(scope, scope.exchange.request.body.size(), std::move(make));
+  if (!ran) {
+    co_await gateway::send_error(scope, ran.error(), headers);
+    co_return;
+  }
+  TaskRun& run = *made;
   const Result<std::string> body = co_await run.run();
   gateway::add_looper_headers(run.calls(), plan, run.elapsed(), run.model(), headers);
   if (!body) {
@@ -301,6 +345,8 @@ http::Task<> answer_task(RequestScope& scope, const RequestReading& reading,
   const bool refused = co_await refuse(scope, evaluation.requested_recipe(), nullptr, requester);
   if (refused) co_return;
   Result<routing::Plan> plan = co_await judge(scope, chat, evaluation);
+  if (plan && reading.is_unreadable)
+    plan = without_restricted(scope.config().providers, *std::move(plan));
   if (!plan) {
     co_await send_unplanned(scope, plan.error());
   } else if (plan->path != routing::Plan::Path::kUpstream || !plan->masks.empty()) {

@@ -50,12 +50,24 @@ void add_identity(std::string_view scope, const config::Authz::Identity& identit
   }
 }
 
+/// True if the tool belongs to another server, or works in a container that exists already.
+bool has_state_of_tool(const json::Value& tool) {
+  const auto type = tool.find("type"), container = tool.find("container");
+  return (type && type->is_string() && type->text() == "mcp") ||
+         (container && container->is_string());
+}
+
 /// True if the answer depends on more than the request: on a conversation, a container or a
-/// response that its server has.
+/// response that its server has, or on tools of another server.
 bool has_state(const json::Value& request) {
-  for (const std::string_view name : {"conversation", "container", "background"}) {
+  for (const std::string_view name : {"conversation", "container", "background", "mcp_servers"}) {
     const auto value = request.find(name);
     if (value && !value->is_null() && !(value->is_bool() && !value->boolean())) return true;
+  }
+  const auto tools = request.find("tools");
+  if (!tools) return false;
+  for (const json::Value& tool : tools->items()) {
+    if (has_state_of_tool(tool)) return true;
   }
   return false;
 }
@@ -63,6 +75,21 @@ bool has_state(const json::Value& request) {
 bool requests_stream(const json::Value& request) {
   const auto stream = request.find("stream");
   return stream && stream->is_bool() && stream->boolean();
+}
+
+/// Adds what shows in an answer that is repeated byte for byte and changes no answer otherwise.
+void add_native(const json::Value& body, const http::Headers& headers,
+                std::vector<std::pair<std::string_view, std::string_view>>& apart) {
+  apart.emplace_back("form", requests_stream(body) ? "events" : "whole");
+  for (const std::string_view name : {"metadata", "prompt_cache_key", "safety_identifier",
+                                      "service_tier", "store", "stream_options", "user"}) {
+    if (const auto value = body.find(name)) apart.emplace_back(name, value->raw());
+  }
+  for (size_t i = 0; i < headers.size(); ++i) {
+    for (const std::string_view name : {"anthropic-beta", "anthropic-version", "openai-beta"}) {
+      if (ascii::iequals(headers[i].name, name)) apart.emplace_back(name, headers[i].value);
+    }
+  }
 }
 
 std::optional<cache::Key> key_of_request(const config::Config& config,
@@ -81,12 +108,7 @@ std::optional<cache::Key> key_of_request(const config::Config& config,
       {"model", plugin.revision.model_revision},
       {"prompt", plugin.revision.prompt_revision},
       {"policy", plugin.revision.policy_revision}};
-  // Such an answer is repeated byte for byte.
-  if (plan.native) apart.emplace_back("form", requests_stream(body->root()) ? "events" : "whole");
-  if (const auto store = plan.native ? body->root().find("store") : std::nullopt)
-    apart.emplace_back("store", store->raw());
-  if (const auto beta = plan.native ? request.headers.find("anthropic-beta") : std::nullopt)
-    apart.emplace_back("beta", *beta);
+  if (plan.native) add_native(body->root(), request.headers, apart);
   add_identity(plugin.scope, config.authz.identity, request.headers, apart);
   return cache::key_of(body->root(), apart);
 }
@@ -112,15 +134,17 @@ class StoredReply final : public upstream::UpstreamReply {
 /// Passes a reply on and collects it for the cache.
 class RecordedReply final : public upstream::UpstreamReply {
  public:
-  /// `is_native`: the reply is in its client's own API and is kept byte for byte.
+  /// `is_native`: the reply is in its client's own API and is kept byte for byte, if it has the
+  /// form that the client has requested: `streams`.
   RecordedReply(std::unique_ptr<upstream::UpstreamReply> answer, CacheLookup& lookup,
-                bool is_native)
+                bool is_native, bool streams)
       : answer_(std::move(answer)), lookup_(lookup), is_native_(is_native) {
     const http::Response& head = answer_->head();
     const auto encoding = head.headers.find("content-encoding");
-    recording_ = head.status == 200 && (!encoding || ascii::iequals(*encoding, "identity"));
-    if (!recording_) lookup_.give_up();
     is_stream_ = is_event_stream(head.headers);
+    recording_ = head.status == 200 && (!encoding || ascii::iequals(*encoding, "identity")) &&
+                 (!is_native_ || is_stream_ == streams);
+    if (!recording_) lookup_.give_up();
     if (is_stream_ && !is_native_) events_.emplace(CacheLookup::kReplyBytesMax);
   }
 
@@ -301,9 +325,9 @@ http::Task<bool> CacheLookup::embed_and_find(routing::Evaluation& evaluation,
 }
 
 std::unique_ptr<upstream::UpstreamReply> CacheLookup::record(
-    std::unique_ptr<upstream::UpstreamReply> answer) {
+    std::unique_ptr<upstream::UpstreamReply> answer, bool streams) {
   if (!records()) return answer;
-  return std::make_unique<RecordedReply>(std::move(answer), *this, plan_.native);
+  return std::make_unique<RecordedReply>(std::move(answer), *this, plan_.native, streams);
 }
 
 seconds CacheLookup::lifetime() const {

@@ -64,7 +64,9 @@ class CacheLookup {
                                                                routing::Evaluation& evaluation,
                                                                http::Interrupt& interrupt);
   /// Returns a reply that passes the bytes on and is stored once it is whole, if it may be.
-  std::unique_ptr<upstream::UpstreamReply> record(std::unique_ptr<upstream::UpstreamReply> answer);
+  /// `streams`: the client has requested a stream.
+  std::unique_ptr<upstream::UpstreamReply> record(std::unique_ptr<upstream::UpstreamReply> answer,
+                                                  bool streams);
 
   /// The result of look_up().
   observe::CacheUse use() const;

@@ -10,6 +10,7 @@
 #include "base/ascii.h"
 #include "router/gateway/relay.h"
 #include "router/http/error_reply.h"
+#include "router/upstream/decoded_reply.h"
 #include "router/upstream/whole.h"
 
 namespace signalbox::gateway {
@@ -64,6 +65,11 @@ http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> GuardedReply::wrap(
     const GuardContext& context) {
   using Wrapped = std::unique_ptr<upstream::UpstreamReply>;
   if (reply->head().status != 200) co_return Wrapped(std::move(reply));
+  const replies::ReplyRules& rules = watched.rules;
+  if (rules.jailbreak && rules.on_jailbreak == replies::ReplyAction::kEnd && rules.fails_closed) {
+    auto read = upstream::check_encoding(reply->head().headers, "it cannot be checked");
+    if (!read) co_return tl::unexpected<Error>(std::move(read).error());
+  }
   const http::Executor executor = co_await http::asio::this_coro::executor;
   std::unique_ptr<GuardedReply> out(
       new GuardedReply(std::move(reply), std::move(watched), context, executor));

@@ -43,14 +43,6 @@ bool requests_logprobs(const request::ChatRequest& request) {
   return found && found->is_bool() && found->boolean();
 }
 
-/// The decision's changes to the headers, and those that every call gets.
-config::HeaderMutationPlugin headers_of(const routing::Plan& plan, const config::Looper& looper) {
-  config::HeaderMutationPlugin out;
-  if (plan.header_mutation != nullptr) out = *plan.header_mutation;
-  for (const auto& [name, value] : looper.headers) out.update.push_back({name, value});
-  return out;
-}
-
 std::span<const config::ModelCard> cards_of(const config::Decision& decision,
                                             const config::Config& config) {
   for (const config::Routing* routing : config::routings_of(config)) {
@@ -103,6 +95,13 @@ void estimate_tokens(size_t sent_bytes, looper::Reply& reply) {
 }
 
 }  // namespace
+
+config::HeaderMutationPlugin headers_of(const routing::Plan& plan, const config::Looper& looper) {
+  config::HeaderMutationPlugin out;
+  if (plan.header_mutation != nullptr) out = *plan.header_mutation;
+  for (const auto& [name, value] : looper.headers) out.update.push_back({name, value});
+  return out;
+}
 
 /// One call. It refers to its own members, so it does not move.
 struct Loop::Flight {
@@ -394,6 +393,9 @@ Result<void> Loop::plan_call(Flight& flight) {
   routing::RuntimeConditions conditions;
   conditions.voice = call.model;
   conditions.draws = call.purpose == looper::Purpose::kDraw;
+  // An algorithm may name a model for answers that is not one of the decision's.
+  if (call.purpose == looper::Purpose::kAnswer && scope_.key() != nullptr)
+    conditions.allowed = scope_.key()->models;
   SIGNALBOX_TRY(flight.plan, evaluation_.plan(conditions));
   if (flight.plan.path != routing::Plan::Path::kUpstream)
     return fail(Code::kInvalid, "{}", flight.plan.message);
@@ -447,6 +449,8 @@ http::Task<> Loop::fly(std::shared_ptr<Flight> flight) {
   }
   upstream::CallOutcome outcome = co_await flight->call->send();
   Result<looper::Reply> reply = co_await receive(*flight, std::move(outcome));
+  // Algorithms join such errors, and show them to clients.
+  if (!reply) reply = tl::unexpected<Error>(for_client(std::move(reply).error()));
   flight->limit.reset();
   if (flight->stream == nullptr) land(*flight, std::move(reply));
 }

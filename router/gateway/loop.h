@@ -16,6 +16,9 @@
 
 namespace signalbox::gateway {
 
+/// The decision's changes to the headers, and those that every call gets.
+config::HeaderMutationPlugin headers_of(const routing::Plan& plan, const config::Looper& looper);
+
 /// The answer of a loop.
 struct LoopAnswer {
   const config::Model* model = nullptr;  // whose answer it is

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "router/cache/reply.h"
 #include "router/config/access.h"
 #include "router/dialects/events.h"
 #include "router/gateway/admit.h"
@@ -59,6 +60,7 @@ Result<std::string> read_final_text(replies::ReplyEvents& events, std::string_vi
 
 Result<std::string> read_final_text(std::optional<request::Api> native, upstream::ReplyCopy& copy) {
   if (!native) return shadow::read_final_text(std::move(copy.bytes), copy.is_stream, kTurnBytesMax);
+  SIGNALBOX_TRY_VOID(cache::check_native(copy.bytes, copy.is_stream));
   if (copy.is_stream) {
     replies::MessageEvents message;
     replies::ResponseEvents response;

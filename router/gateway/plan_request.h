@@ -14,10 +14,10 @@
 
 namespace signalbox::gateway {
 
-/// Records that the plan's model answers the conversation, if something is learnt.
 /// Sets scope.learning, if anything is learnt, and the evaluation's previous model.
 void find_conversation(RequestScope& scope, const ParsedRequest& request,
                        routing::Evaluation& evaluation);
+/// Records that the plan's model answers the conversation, if something is learnt.
 void remember(const RequestScope& scope, const routing::Plan& plan);
 /// Records that the answer has ended: the client may take its time from now on.
 void end_turn(const RequestScope& scope);

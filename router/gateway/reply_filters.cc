@@ -118,8 +118,9 @@ void add_our_filters(const ReplyFilterInputs& in, std::vector<ReplyFilter>& filt
         [in](ReplyPointer reply) { return at_once(copied(std::move(reply), in.turn)); });
   }
   if (in.cache.records())
-    filters.push_back(
-        [in](ReplyPointer reply) { return at_once(in.cache.record(std::move(reply))); });
+    filters.push_back([in](ReplyPointer reply) {
+      return at_once(in.cache.record(std::move(reply), in.request.chat.stream));
+    });
   if (!in.plan.masks.empty()) {
     filters.push_back([in](ReplyPointer reply) {
       return at_once(UnmaskedReply::wrap(std::move(reply), in.plan.masks));

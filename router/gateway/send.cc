@@ -264,7 +264,8 @@ ServerCall::ServerCall(const RequestScope& scope, const ParsedRequest& request,
 http::Task<upstream::CallOutcome> ServerCall::send() const {
   upstream::CallOutcome outcome = co_await caller_.call(model_, call_);
   if (outcome.answer) record_.received(model_, outcome.backend, (*outcome.answer)->head().status);
-  if (outcome.answer && reads_reply_)
+  // A proxy may keep the body to itself, and then passes it on under its own name.
+  if (outcome.answer && reads_reply_ && (call_.needs_reply || caller_.is_direct()))
     outcome.answer = upstream::decoded(*std::move(outcome.answer));
   co_return outcome;
 }

@@ -62,10 +62,12 @@ std::vector<std::string> read_choices(const Value& question) {
 Result<Question> read_question(const std::string& where, const Value& value) {
   Question out;
   if (!value.is_object()) return fail(Code::kInvalid, "{}: expected an object", where);
-  for (const std::string_view name : {"type", "criteria", "choices", "levels", "preset"}) {
+  for (const std::string_view name :
+       {"type", "criteria", "choices", "levels", "preset", "require_full_input"}) {
     if (value.count(name) > 1) return fail(Code::kInvalid, "{}.{}: there are two", where, name);
   }
-  if (text_of(value, "preset").value_or("") != "")
+  const auto preset = value.find("preset");
+  if (preset && !preset->is_null() && text_of(value, "preset") != "")
     return fail(Code::kInvalid, "{}.preset: models differ in theirs; write the question", where);
   const std::string type = text_of(value, "type").value_or("");
   if (type == "choice") {
@@ -88,6 +90,8 @@ Result<Question> read_question(const std::string& where, const Value& value) {
     return fail(Code::kInvalid, "{}.type: expected choice, score or noul", where);
   }
   const auto full = value.find("require_full_input");
+  if (full && !full->is_null() && !full->is_bool())
+    return fail(Code::kInvalid, "{}.require_full_input: expected true or false", where);
   out.needs_full_input = full && full->is_bool() && full->boolean();
   return out;
 }
@@ -143,7 +147,8 @@ std::optional<AnswerFigures> read_answer(const Value& answer, const Question& qu
   const std::string_view type = name_of_type(question.type);
   const bool is_cut = question.needs_full_input && text_of(answer, "input_coverage") != "complete";
   const auto error = answer.find("error");
-  const bool has_failed = error && !error->is_null() && text_of(answer, "error") != "";
+  const bool has_failed =
+      answer.count("error") > 1 || (error && !error->is_null() && text_of(answer, "error") != "");
   if (text_of(answer, "type") != type || has_failed || is_cut) return std::nullopt;
   AnswerFigures out;
   out.confidence = share_of(answer, "confidence");

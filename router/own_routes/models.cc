@@ -69,7 +69,8 @@ std::vector<std::string> names_of(const config::Config& config, const config::He
   };
   const auto leads_elsewhere = [&config](const std::string& name) {
     return std::ranges::any_of(config.entrypoints, [&](const config::Entrypoint& each) {
-      return std::ranges::find(each.model_names, name) != each.model_names.end();
+      return each.api == config::Entrypoint::Api::kChat &&
+             std::ranges::find(each.model_names, name) != each.model_names.end();
     });
   };
   for (const std::string& name : config.auto_model_names) {
@@ -85,7 +86,8 @@ std::vector<std::string> names_of(const config::Config& config, const config::He
   }
   if (!config.router.include_config_models_in_list) return out;
   for (const config::Model& model : config.providers.models) {
-    if (may(models, model.name)) add(model.name);
+    const bool answers_chats = model.api_format != config::Model::ApiFormat::kSystemOne;
+    if (answers_chats && may(models, model.name)) add(model.name);
   }
   return out;
 }

@@ -42,8 +42,9 @@ inline bool takes_completion_tokens(const config::Model& model) {
 
 /// Returns whether the model's servers have the API, so that a request in it can go there as it is.
 inline bool speaks(const config::Model& model, request::Api api) {
-  const bool is_anthropic = model.api_format == config::Model::ApiFormat::kAnthropic;
-  return api == request::Api::kMessages ? is_anthropic : !is_anthropic && model.responses_api;
+  using Format = config::Model::ApiFormat;
+  if (api == request::Api::kMessages) return model.api_format == Format::kAnthropic;
+  return model.api_format == Format::kOpenAi && model.responses_api;
 }
 
 }  // namespace signalbox::plugins

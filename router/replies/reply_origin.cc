@@ -182,13 +182,15 @@ void OriginReader::keep_tail(std::string_view bytes) {
 
 /// Takes the reasons whose key begins before one place and whose value ends behind another.
 void OriginReader::read_reasons(std::string_view text, size_t begins_before, size_t ends_behind) {
-  constexpr std::string_view kEnd = "_reason\"", kFinish = "\"finish", kStop = "\"stop";
-  for (size_t at = text.find(kEnd); at != std::string_view::npos; at = text.find(kEnd, at + 1)) {
+  constexpr std::string_view kReasonEnd = "_reason\"", kFinishWord = "\"finish",
+                             kStopWord = "\"stop";
+  for (size_t at = text.find(kReasonEnd); at != std::string_view::npos;
+       at = text.find(kReasonEnd, at + 1)) {
     const std::string_view before = text.substr(0, at);
-    const bool is_finish = before.ends_with(kFinish);
-    if (!is_finish && !before.ends_with(kStop)) continue;
-    const size_t begin = at - (is_finish ? kFinish.size() : kStop.size());
-    const size_t value = at + kEnd.size();
+    const bool is_finish = before.ends_with(kFinishWord);
+    if (!is_finish && !before.ends_with(kStopWord)) continue;
+    const size_t begin = at - (is_finish ? kFinishWord.size() : kStopWord.size());
+    const size_t value = at + kReasonEnd.size();
     const Reason reason = reason_in(text.substr(value, kReasonBytes), is_finish);
     const size_t end = value + reason.end;
     if (reason.name.empty() || end - begin > kReasonBytes) continue;

@@ -88,11 +88,15 @@ EventContent ResponseEvents::read(std::string data) {
   std::string text;
   read_event(root, type, out, text);
   step_.ends = out.ends;
-  for (const auto& [key, more] : step_.texts)
-    kept_bytes_ += more.size() + (parts_.contains(key) ? 0 : kEntryBytes);
+  size_t parts = parts_.size();
+  for (const auto& [key, more] : step_.texts) {
+    const bool is_new = !parts_.contains(key);
+    kept_bytes_ += more.size() + (is_new ? kEntryBytes : 0);
+    parts += is_new ? 1 : 0;
+  }
   if (step_.item) kept_bytes_ += step_.item->second.done.size();
   if (step_.item || step_.refusal || step_.done) kept_bytes_ += kEntryBytes;
-  if (kept_bytes_ > kKeptBytesMax) {
+  if (kept_bytes_ > kKeptBytesMax || parts > kPartsMax) {
     out.unread = true;
     step_ = {};
   }

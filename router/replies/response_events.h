@@ -26,6 +26,8 @@ class ResponseEvents final : public ReplyEvents {
  public:
   /// The texts and items of a longer reply are not kept, and count as unread.
   static constexpr size_t kKeptBytesMax = size_t{1} << 24;
+  /// The same for a reply with more texts. Each text is compared with all that came before.
+  static constexpr size_t kPartsMax = 256;
 
   EventContent read(std::string data) override;
   void advance() override;

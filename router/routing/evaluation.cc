@@ -342,7 +342,11 @@ struct Evaluation::State {
                values,
                scratch.values,
                scores,
-               outcome};
+               outcome,
+               masking.decision,
+               bypass.named == nullptr ? std::string_view() : bypass.named->name};
+    // Guards that do not bind have no say.
+    if (!chooses()) out.outcome = {.fixed = masking.fixed};
     for (size_t i = 0; i < program.groups().size(); ++i) {
       const Group& group = program.groups()[i];
       out.types.push_back({group.signals.get(), group.first, !progress[i].pending, progress[i].moot,
@@ -579,14 +583,10 @@ std::string Evaluation::explain_words() const {
   const std::string_view requested = state_->request.model;
   if (bypass.named != nullptr && bypass.named->name != requested)
     return "The client has chosen to skip the router; the default model answers.";
-  if (bypass.is_guarded || bypass.is_masked) {
-    const config::Decision* masked_by = state_->decision_of(state_->masking);
-    return fmt::format(
-        "The client names the model {}; only decisions that refuse, mask or have an action are "
-        "evaluated.\n{}{}",
-        requested,
-        masked_by == nullptr ? "" : fmt::format("{} masks its personal data.\n", masked_by->name),
-        routing::explain_words(state_->report()));
+  if (state_->bypass.bypassed && state_->evaluates()) {
+    return fmt::format("The client names the model {}; only decisions that {} are evaluated.\n{}",
+                       requested, state_->chooses() ? "refuse, mask or have an action" : "mask",
+                       routing::explain_words(state_->report()));
   }
   if (bypass.bypassed)
     return fmt::format("The client names the model {}; nothing is decided.", requested);

@@ -43,7 +43,10 @@ class Explainer {
   std::string words() {
     const auto& decisions = report_.routing->decisions;
     if (report_.outcome.decision == decision::kNoDecision) {
-      text_ = "No decision matches; the default model answers.\n";
+      text_ = report_.named.empty()
+                  ? "No decision matches; the default model answers.\n"
+                  : fmt::format("No decision refuses it or has an action; {} answers.\n",
+                                report_.named);
     } else {
       const auto d = static_cast<size_t>(report_.outcome.decision);
       const std::string tier =
@@ -51,8 +54,12 @@ class Explainer {
       text_ =
           fmt::format("Decision {} ({}priority {}, confidence {:.2f}), because\n",
                       decisions[d].name, tier, decisions[d].priority, report_.outcome.confidence);
-      reason_ = reason_of(d);
-      add_node(report_.engine->root(d), 1);
+      add_reasons(d);
+    }
+    if (report_.masking != decision::kNoDecision) {
+      const auto d = static_cast<size_t>(report_.masking);
+      text_ += fmt::format("Decision {} masks personal data, because\n", decisions[d].name);
+      add_reasons(d);
     }
     text_ += "Signals\n";
     for (const TypeReport& type : report_.types) add_type(type);
@@ -186,6 +193,7 @@ class Explainer {
     out_.begin_object().member("decision", decision.name).member("priority", decision.priority);
     if (decision.tier != 0) out_.member("tier", decision.tier);
     out_.member("selected", static_cast<int32_t>(d) == report_.outcome.decision);
+    if (static_cast<int32_t>(d) == report_.masking) out_.member("masks", true);
     write_truth(report_.values[root]);
     reason_ = reason_of(d);
     out_.key("rules");
@@ -228,13 +236,17 @@ class Explainer {
 
   // --- JSON and text ---
 
+  bool applies(size_t decision) const {
+    const auto d = static_cast<int32_t>(decision);
+    return d == report_.outcome.decision || d == report_.masking;
+  }
+
   // The reason why a condition of the decision was never needed. If the outcome is not fixed, it
   // rests on failures.
   std::string_view reason_of(size_t decision) const {
     if (!report_.outcome.fixed) return kNotNeeded;
     const decision::Value& root = report_.values[report_.engine->root(decision)];
-    const bool leads = static_cast<int32_t>(decision) == report_.outcome.decision;
-    return !leads && root.can_match() ? kOutranked : kSettled;
+    return !applies(decision) && root.can_match() ? kOutranked : kSettled;
   }
 
   static std::string_view why_unknown(const TypeReport& type, uint32_t signal) {
@@ -389,6 +401,11 @@ class Explainer {
       add_line(1, fmt::format("{}: {}, {}", type.signals->type(), counted(count, "signal"), why));
   }
 
+  void add_reasons(size_t decision) {
+    reason_ = reason_of(decision);
+    add_node(report_.engine->root(decision), 1);
+  }
+
   void add_match(const std::string& what, const decision::Value& value,
                  const std::string& reasons) {
     const std::string verdict = fmt::format("{} matches ({:.2f})", what, value.confidence_low);
@@ -412,7 +429,7 @@ class Explainer {
     std::string matching, open;
     for (size_t d = 0; d < report_.routing->decisions.size(); ++d) {
       const decision::Value& value = report_.values[report_.engine->root(d)];
-      if (static_cast<int32_t>(d) == report_.outcome.decision || !value.can_match()) continue;
+      if (applies(d) || !value.can_match()) continue;
       std::string& list = value.is_match() ? matching : open;
       list += list.empty() ? "" : ", ";
       list += report_.routing->decisions[d].name;

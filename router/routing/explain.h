@@ -31,6 +31,8 @@ struct Report {
   std::vector<decision::Value> values;   // of the engine's nodes
   std::vector<decision::Bounds> scores;  // of the projections
   decision::Outcome outcome;
+  int32_t masking;         // the decision that masks a request which names its model
+  std::string_view named;  // that model; "": the decisions choose one
 };
 
 /// {"signals": {TYPE: {NAME: {...}}}, "trace": [decisions, best rank first]}

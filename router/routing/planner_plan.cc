@@ -39,7 +39,9 @@ tl::unexpected<Error> unknown_model(const config::Config& config, std::string_vi
     if (!answers_chats(entrypoint)) continue;
     for (const std::string& each : entrypoint.model_names) known += ", " + each;
   }
-  for (const config::Model& model : config.providers.models) known += ", " + model.name;
+  for (const config::Model& model : config.providers.models) {
+    if (model.api_format != config::Model::ApiFormat::kSystemOne) known += ", " + model.name;
+  }
   return fail(Code::kNotFound, "model: unknown model {} (known: {})", json::quote_briefly(name),
               known);
 }

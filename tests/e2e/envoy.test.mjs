@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
+import { gzipSync } from "node:zlib";
 
 import Anthropic from "@anthropic-ai/sdk";
 import * as grpc from "@grpc/grpc-js";
@@ -301,6 +302,15 @@ test("a reply may be longer than a request", async () => {
   const { stream } = await begun("say this");
   await stream.ask({ response_headers: head({ ":status": "200", "content-type": "application/json" }) });
   assert.ok((await stream.ask({ response_body: { body: Buffer.alloc(4 << 20, "x"), end_of_stream: true } })).response_body);
+  assert.equal((await stream.end()).code, OK);
+});
+
+test("a compressed reply that nothing changes keeps the name of its encoding", async () => {
+  const { stream } = await begun("keep this compressed");
+  const { response_headers } = await stream.ask({ response_headers: head({ ":status": "200", "content-type": "application/json", "content-encoding": "gzip" }) });
+  const removed = response_headers.response?.header_mutation?.remove_headers ?? [];
+  assert.ok(!removed.includes("content-encoding"), removed.join());
+  assert.ok((await stream.ask({ response_body: { body: gzipSync("{}"), end_of_stream: true } })).response_body);
   assert.equal((await stream.end()).code, OK);
 });
 

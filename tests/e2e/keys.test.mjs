@@ -29,6 +29,7 @@ routing:
   signals:
     keywords:
       - {name: proof, operator: OR, keywords: [prove]}
+      - {name: panel, operator: OR, keywords: [panel]}
     role_bindings:
       - {name: operators, role: operator, subjects: [{kind: Group, name: ops}]}
   decisions:
@@ -40,6 +41,12 @@ routing:
       priority: 1
       rules: {type: keyword, name: proof}
       modelRefs: [{model: large}, {model: small}]
+    - name: panels
+      rules: {type: keyword, name: panel}
+      modelRefs: [{model: small}]
+      algorithm:
+        type: fusion
+        fusion: {analysis_models: [small], analysis_mode: none, quorum_failure_policy: fallback, quorum_fallback_target: large}
 recipes:
   - name: plain
     routing:
@@ -60,7 +67,8 @@ const keys = (...words) =>
 
 before(async () => {
   upstream = await ScriptedUpstream.start();
-  upstream.answer = ({ model }) => {
+  upstream.answer = ({ model, messages }) => {
+    if (model === "small" && messages?.at(-1).content === "a panel") return { status: 400, body: {} };
     const answer = completion({ content: "Hello" });
     return { body: { ...answer.body, model } };
   };
@@ -225,6 +233,9 @@ test("a key may use its models only, also those that a decision chooses", async 
   const names = [];
   for await (const model of client(key).models.list()) names.push(model.id);
   assert.ok(names.includes("small") && names.includes("auto") && !names.includes("large"), String(names));
+  const isPanelDown = (error) => error.status >= 500 && error.headers.get("x-vsr-looper-models-failed").includes("large");
+  await assert.rejects(ask(client(key), "a panel"), isPanelDown, "the panel's fallback is large");
+  assert.equal((await ask(client(await make("freya")), "a panel")).model, "large");
   const large = await make("lars", "--model", "large");
   await assert.rejects(ask(client(large)), (error) => error.status === 403 && error.code === "model_not_allowed");
 });

@@ -20,6 +20,7 @@ providers:
   defaults: {default_model: small}
   models:
 ${kModels.map((name) => `    - {name: ${name}, pricing: {prompt_per_1m: 1, completion_per_1m: 1}, backend_refs: [{name: ${name}, endpoint: "127.0.0.1:${ports[name]}"}]}`).join("\n")}
+    - {name: gone, backend_refs: [{name: secret-gone, endpoint: "127.0.0.1:1"}]}
     - {name: endless, backend_refs: [{name: endless, endpoint: "127.0.0.1:${endless}"}]}
 routing:
   modelCards:
@@ -27,7 +28,7 @@ routing:
     - {name: large, param_size: 70b}
   signals:
     keywords:
-${["cascade", "graded", "compared", "rounds", "panel", "steps", "hurried", "hanging", "bounded", "chosen", "mixed", "quorate"].map((name) => `      - {name: ${name}, operator: OR, keywords: [${name}]}`).join("\n")}
+${["cascade", "graded", "compared", "rounds", "panel", "steps", "hurried", "hanging", "bounded", "chosen", "mixed", "quorate", "halved"].map((name) => `      - {name: ${name}, operator: OR, keywords: [${name}]}`).join("\n")}
   decisions:
     - name: cascade
       rules: {operator: AND, conditions: [{type: keyword, name: cascade}]}
@@ -79,6 +80,10 @@ ${["cascade", "graded", "compared", "rounds", "panel", "steps", "hurried", "hang
           min_successful_responses: 2
           quorum_failure_policy: fallback
           quorum_fallback_target: large
+    - name: halved
+      rules: {operator: AND, conditions: [{type: keyword, name: halved}]}
+      modelRefs: [{model: small}, {model: gone}]
+      algorithm: {type: fusion, fusion: {model: large}}
     - name: mixed
       rules: {operator: AND, conditions: [{type: keyword, name: mixed}]}
       modelRefs: [{model: small}, {model: large}]
@@ -281,6 +286,14 @@ test("a panel answers, and a judge writes the answer from theirs", async () => {
   assert.equal(last.messages[0].content, "Be kind");
   for (const part of ["panel", "first view", "second view", "1 and 2"]) assert.match(last.messages[1].content, new RegExp(part));
   assert.equal(last.max_tokens, 50);
+});
+
+test("clients get the failures of a panel without the names of backends", async () => {
+  script({ small: () => whole("first view"), large: judge("the verdict") });
+  const data = await client.chat.completions.create(requestOf("halved"));
+  assert.equal(data.choices[0].message.content, "the verdict");
+  assert.match(JSON.stringify(data.fusion.responses), /the model's server: cannot connect/);
+  assert.doesNotMatch(JSON.stringify(data), /secret-gone/);
 });
 
 test("another model answers for a panel with too few replies, in a stream, too", async () => {

@@ -3,12 +3,13 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import { brotliCompressSync } from "node:zlib";
 
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 
 import { Daemon } from "./daemon.mjs";
-import { ScriptedUpstream } from "./upstream.mjs";
+import { ScriptedUpstream, completion } from "./upstream.mjs";
 import { until } from "./until.mjs";
 
 const kPlugins = {
@@ -347,9 +348,86 @@ test("a responses server does not get the router's warning back", async () => {
   assert.deepEqual(JSON.parse(model.body), JSON.parse(request("blocked-gpt").replace('"auto"', '"gpt-x"')));
 });
 
-test("an answer that depends on a conversation at its server is not kept", async () => {
+test("an answer that depends on a conversation, a container or a tool of another server is not kept", async () => {
   const { request, whole } = apis.responses;
   model.answer = () => ({ body: whole("Fine.") });
-  const body = request("cached-gpt", false, '"conversation":"conv_1",');
-  for (let i = 0; i < 2; ++i) assert.equal((await post("/v1/responses", body)).headers.get("x-vsr-cache-hit"), null);
+  const withTool = (tool) => request("cached-gpt").replace('"tools":[', `"tools":[${tool},`);
+  for (const body of [
+    request("cached-gpt", false, '"conversation":"conv_1",'),
+    withTool('{"type":"code_interpreter","container":"cntr_1"}'),
+    withTool('{"type":"mcp","server_label":"a","server_url":"https://mcp.example","require_approval":"never"}'),
+  ])
+    for (let i = 0; i < 2; ++i) assert.equal((await post("/v1/responses", body)).headers.get("x-vsr-cache-hit"), null, body);
+});
+
+test("what a response repeats of its request reaches no client with another value", async () => {
+  const { request, whole } = apis.responses;
+  model.answer = () => ({ body: whole("Fine.") });
+  for (const name of ["metadata", "prompt_cache_key", "safety_identifier", "service_tier", "stream_options", "user"]) {
+    const hit = async (value) => {
+      const body = request("cached-gpt", false, `"${name}":${JSON.stringify(name === "metadata" ? { who: value } : value)},`);
+      return (await post("/v1/responses", body)).headers.get("x-vsr-cache-hit");
+    };
+    assert.deepEqual([await hit("ann"), await hit("bob"), await hit("bob")], [null, null, "true"], name);
+  }
+  const versions = ["2023-01-01", "2023-06-01", "2023-06-01"];
+  model.answer = () => ({ body: apis.messages.whole("Fine.") });
+  const hits = [];
+  for (const version of versions)
+    hits.push((await post("/v1/messages", apis.messages.request("cached-claude, version"), { "anthropic-version": version })).headers.get("x-vsr-cache-hit"));
+  assert.deepEqual(hits, [null, null, "true"]);
+});
+
+test("a reply in the form that the client has not requested is not kept", async () => {
+  for (const { to, path, request, whole, events } of Object.values(apis)) {
+    for (const stream of [false, true]) {
+      model.answer = () => (stream ? { body: whole("Fine.") } : { events: [eventsOf(events(["Fine."]))] });
+      for (let i = 0; i < 2; ++i) {
+        const { status, headers } = await post(path, request(`cached-${to}, the other form`, stream));
+        assert.deepEqual([status, headers.get("x-vsr-cache-hit")], [200, null]);
+      }
+    }
+  }
+});
+
+test("a response that the router has stored continues at a server of responses", async () => {
+  model.answer = () => ({ body: apis.messages.whole("It is green.") });
+  const first = await post("/v1/responses", '{"model":"claude","input":"My colour?"}');
+  const { id, output } = JSON.parse(first.body);
+  const item = output.find(({ type }) => type === "message").id;
+  model.answer = () => completion({ content: "Yes, green." });
+  const requests = [{ previous_response_id: id, input: "Sure?" }, { input: [{ type: "item_reference", id: item }, { role: "user", content: "Sure?" }] }];
+  for (const more of requests) {
+    const next = await post("/v1/responses", JSON.stringify({ model: "gpt", ...more }));
+    assert.deepEqual([next.status, model.path], [200, "/v1/chat/completions"], next.body);
+    assert.match(model.body, /It is green\./);
+    assert.equal(JSON.parse(next.body).output.at(-1).content[0].text, "Yes, green.");
+  }
+  model.answer = () => ({ body: apis.responses.whole("Fine.") });
+  await post("/v1/responses", '{"model":"gpt","input":"x","previous_response_id":"resp_of_the_server"}');
+  assert.equal(model.path, "/v1/responses");
+});
+
+test("a stream in an encoding that the router does not read does not pass a check that must not fail open", async () => {
+  for (const { to, path, request, events } of Object.values(apis)) {
+    model.answer = () => ({ headers: { "content-encoding": "br", "content-type": "text/event-stream" }, body: brotliCompressSync(eventsOf(events([kAttack]))) });
+    const { status, body } = await post(path, request(`blocked-${to}`, true));
+    assert.equal(status, 502);
+    assert.match(body, /Content-Encoding: br/);
+  }
+});
+
+test("an answer that failed is not remembered", async () => {
+  const { request, events } = apis.responses;
+  const user = { "x-authz-user-id": "of-failures" };
+  const list = async () => (await fetch(`${daemon.url}/v1/memory`, { headers: user })).text();
+  const ends = [["response.failed", { sequence_number: 9, response: { id: "resp_1", status: "failed", output: [], error: { code: "server_error", message: "x" } } }], ["error", { sequence_number: 9, code: "server_error", message: "x" }]];
+  for (const end of ends) {
+    model.answer = () => ({ events: [eventsOf([...events(["A broken answer."], false), end])] });
+    await post("/v1/responses", request(`remembered-gpt: I like ${end[0]} very much.`, true), user);
+  }
+  model.answer = () => ({ events: [eventsOf(events(["A good answer."]))] });
+  await post("/v1/responses", request("remembered-gpt: I like bridges very much.", true), user);
+  await until(async () => (await list()).includes("A good answer."));
+  assert.doesNotMatch(await list(), /broken/);
 });

@@ -244,6 +244,25 @@ test("a response that was cut is marked as incomplete", async () => {
   assert.deepEqual(response.incomplete_details, { reason: "max_output_tokens" });
 });
 
+test("a stored turn continues as one message, and not at all if it has only thoughts", async () => {
+  upstream.answer = () => completion({ content: null, reasoning_content: "Hm." }, "length");
+  const cut = await client.responses.create({ model: "auto", input: "Weather?" });
+  await client.responses.create({ model: "auto", input: "Go on.", previous_response_id: cut.id });
+  assert.deepEqual(upstream.received.messages, [user("Weather?"), user("Go on.")]);
+  const call = { id: "call-a", type: "function", function: { name: "weather", arguments: "{}" } };
+  upstream.answer = () =>
+    streamed([{ content: "Let me see." }, { reasoning_content: "Hm." }, { tool_calls: [{ index: 0, ...call }] }], "tool_calls");
+  const stored = await client.responses.stream({ model: "auto", input: "Weather?", tools: [kTool] }).finalResponse();
+  upstream.answer = () => completion({ content: "Warm." });
+  const output = [{ type: "function_call_output", call_id: "call-a", output: "27 degrees" }];
+  await client.responses.create({ model: "auto", input: output, previous_response_id: stored.id, tools: [kTool] });
+  assert.deepEqual(upstream.received.messages, [
+    user("Weather?"),
+    { role: "assistant", content: "Let me see.", reasoning_content: "Hm.", tool_calls: [call] },
+    { role: "tool", tool_call_id: "call-a", content: "27 degrees" },
+  ]);
+});
+
 test("personal data is masked in the texts of a response, and forbidden texts are refused", async () => {
   upstream.answer = () => streamed([{ content: "Mail [EMAIL_ADD" }, { content: "RESS_1]." }]);
   const input = [{ role: "user", content: [{ type: "input_text", text: "I am ann@example.com" }] }];

@@ -17,10 +17,11 @@ const rules = (least) => `[${kKinds.map((kind) => `{question_type: ${kind}, fiel
 const configuration = (ports) => (port, managementPort) => `
 version: v0.3
 listeners:
-  - {name: test, address: 127.0.0.1, port: ${port}, systemone: {models: [vllm-sr/auto, kai]}}
+  - {name: test, address: 127.0.0.1, port: ${port}, systemone: {models: [vllm-sr/auto, guarded, kai]}}
 providers:
   models:
 ${["kai", "vega"].map((name) => `    - {name: ${name}, api_format: systemone, provider_model_id: served-${name}, pricing: {prompt_per_1m: 1}, backend_refs: [{name: ${name}, base_url: "http://127.0.0.1:${ports[name]}/v1"}]}`).join("\n")}
+    - {name: guarded, api_format: systemone, pii_policy: {allow_by_default: false}, backend_refs: [{name: kai, base_url: "http://127.0.0.1:${ports.kai}/v1"}]}
     - {name: reader, backend_refs: [{name: reader, endpoint: "127.0.0.1:${ports.reader}"}]}
 entrypoints:
   - {api: systemone, model_names: [vllm-sr/auto], recipe: native}
@@ -31,12 +32,22 @@ recipes:
         keywords:
           - {name: appeal, operator: OR, keywords: [appeal]}
           - {name: secret, operator: OR, keywords: [secret]}
+          - {name: guarded, operator: OR, keywords: [guarded]}
           - {name: hurry, operator: OR, keywords: [hurry]}
       decisions:
         - name: refusal
           priority: 300
           rules: {operator: AND, conditions: [{type: keyword, name: secret}]}
           plugins: [{type: fast_response, configuration: {message: "Nobody answers this."}}]
+        - name: guarded
+          priority: 250
+          rules: {operator: AND, conditions: [{type: keyword, name: guarded}]}
+          modelRefs: [{model: guarded}]
+          algorithm:
+            type: cascade
+            budget: {deadline: 60s, max_calls: 1}
+            quality: {type: uncalibrated, acceptance: {rules: ${rules(0)}}}
+            stages: [{name: only, kind: native, model: guarded}]
         - name: hurried
           priority: 200
           rules: {operator: AND, conditions: [{type: keyword, name: hurry}]}
@@ -69,6 +80,8 @@ recipes:
               - {name: fast, kind: native, model: kai, accept: {rules: ${rules(0.9)}}}
               - {name: strong, kind: native, model: vega}
 global:
+  integrations:
+    looper: {headers: {x-loop: "yes"}}
   services:
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
 `;
@@ -101,9 +114,10 @@ after(async () => {
   for (const server of Object.values(servers)) await server.stop();
 });
 
-let calls;
+let calls, loops;
 beforeEach(() => {
   calls = [];
+  loops = [];
   script({});
 });
 
@@ -112,6 +126,7 @@ function script(replies) {
   for (const [name, server] of Object.entries(servers)) {
     server.answer = (received) => {
       calls.push({ name, path: server.path, received });
+      loops.push(server.headers["x-loop"]);
       return replies[name]?.(received) ?? { status: 500, body: { error: { message: "unexpected" } } };
     };
   }
@@ -128,6 +143,7 @@ test("the first stage answers if it is sure, and gets the request as it is", asy
     recipe: "native", decision: "answer", algorithm: "cascade", stage: "fast", selected_model: "kai", quality: "uncalibrated", model_calls: 1,
   });
   assert.deepEqual(calls, [{ name: "kai", path: "/v1/systemone", received: { ...kRequest, extra: "12345678901234567890", model: "served-kai" } }]);
+  assert.deepEqual(loops, ["yes"]); // the header for every call of an algorithm
   assert.equal(response.headers.get("x-vsr-selected-model"), "kai");
   assert.equal(response.headers.get("x-vsr-looper-algorithm"), "cascade");
   assert.equal(response.headers.get("x-vsr-looper-total-tokens"), "11");
@@ -181,6 +197,14 @@ test("a decision with a fixed answer refuses", async () => {
   assert.deepEqual(calls, []);
 });
 
+test("a model with a pii_policy gets no request that the router cannot read whole", async () => {
+  script({ kai: () => answered(0.97) });
+  for (const state of [{ note: "guarded", image: "http://x/y.png" }, { note: "guarded", tokens: [1, 2, 3] }])
+    await assert.rejects(ask({ state }), (error) => error.status === 400 && /guarded.*pii_policy/.test(error.message));
+  assert.deepEqual(calls, []);
+  assert.equal((await ask({ state: { note: "open", image: "http://x/y.png" } })).routing.selected_model, "kai");
+});
+
 test("a model that the listener names gets its request as it came", async () => {
   script({ kai: () => answered(0.6) });
   const answer = await ask({ model: "kai", questions: { q: { type: "own", preset: "x" } } });
@@ -195,7 +219,9 @@ test("names that are not published and other APIs are refused", async () => {
   await assert.rejects(chat("kai"), (error) => error.status === 400 && /answer \/v1\/systemone/.test(error.message));
   script({ reader: () => ({ body: { id: "c", object: "chat.completion", choices: [{ index: 0, message: { role: "assistant", content: "yes" }, finish_reason: "stop" }] } }) });
   assert.equal((await chat("vllm-sr/auto")).choices[0].message.content, "yes"); // an automatic name of chats
-  assert.deepEqual((await client.models.list()).data.map(({ id }) => id).includes("vllm-sr/auto"), true);
+  const listed = (await client.models.list()).data.map(({ id }) => id);
+  assert.equal(listed.includes("vllm-sr/auto"), true);
+  assert.equal(listed.includes("kai"), false); // it answers no chats
 });
 
 test("a request that is none is refused before any call", async () => {
@@ -204,10 +230,16 @@ test("a request that is none is refused before any call", async () => {
     'questions\\["team"\\].type': { questions: { team: { type: "essay" } } },
     'questions\\["team"\\].criteria': { questions: { team: { type: "choice", criteria: { one: "only" } } } },
     "state: expected": { state: 5 },
+    "preset": { questions: { team: { ...kRequest.questions.team, preset: 5 } } },
+    "require_full_input: expected": { questions: { team: { ...kRequest.questions.team, require_full_input: "yes" } } },
     'states\\["b"\\].questions': { states: { b: { state: "x" } } },
   };
   for (const [message, more] of Object.entries(cases))
     await assert.rejects(ask(more), (error) => error.status === 400 && new RegExp(message).test(error.message), message);
+  const twice = JSON.stringify(kRequest).replace('"type":', '"require_full_input": false, "require_full_input": true, "type":');
+  const reply = await fetch(`${daemon.url}/v1/systemone`, { method: "POST", headers: { "content-type": "application/json" }, body: twice });
+  assert.equal(reply.status, 400);
+  assert.match((await reply.json()).error.message, /require_full_input: there are two/);
   assert.deepEqual(calls, []);
 });
 

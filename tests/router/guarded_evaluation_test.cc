@@ -257,6 +257,44 @@ global:
   EXPECT_EQ(refused.error().code, Code::kTooLarge) << refused.error().message;
 }
 
+TEST(Router, explanations_of_a_named_model_name_only_decisions_that_apply) {
+  const auto explanation_of = [](std::string_view guards_bind) {
+    const auto router =
+        router_of(fmt::format(R"(
+routing:
+  signals: {{jailbreak: [{{name: attack}}]}}
+  decisions:
+    - name: guard
+      priority: 9
+      rules: {{type: jailbreak, name: attack}}
+      plugins: [{{type: fast_response, configuration: {{message: No.}}}}]
+    - {{name: hide, plugins: [{{type: pii_mask, configuration: {{types: [EMAIL_ADDRESS]}}}}]}}
+global:
+  router: {{guards_named_models: {}}}
+  model_catalog: {{system: {{prompt_guard: models/guard}}}}
+)",
+                              guards_bind),
+                  {.classifiers = {{"models/guard", classes({"benign", "jailbreak"})}}});
+    const auto request = request::ChatRequest::parse(
+        R"({"model":"m","messages":[{"role":"user","content":"jailbreak"}]})");
+    Evaluation evaluation = router->evaluate(*request);
+    evaluation.run_cheap();
+    EXPECT_TRUE(evaluation.run_all());
+    const std::string words = evaluation.explain_words(), json = evaluation.explain_json();
+    EXPECT_NE(words.find("Decision hide masks personal data, because\n"), std::string::npos)
+        << words;
+    EXPECT_EQ(words.find("rank lower: hide"), std::string::npos) << words;
+    EXPECT_EQ(words.find("default model"), std::string::npos) << words;
+    EXPECT_NE(json.find(R"("decision":"hide","priority":0,"selected":false,"masks":true)"),
+              std::string::npos)
+        << json;
+    return words;
+  };
+  EXPECT_NE(explanation_of("true").find("\nDecision guard (priority 9,"), std::string::npos);
+  EXPECT_NE(explanation_of("false").find("\nNo decision refuses it or has an action; m answers.\n"),
+            std::string::npos);
+}
+
 TEST(Router, a_finding_of_one_guard_does_not_excuse_the_failure_of_another) {
   const auto router = router_of(
       R"(

@@ -346,7 +346,10 @@ routing:
     - name: d
       rules:
         operator: OR
-        conditions: [{type: session, name: s}, {type: session, name: t}, {type: session, name: s}]
+        conditions:
+          - {type: session_metric, name: s}
+          - {type: session_metric, name: t}
+          - {type: session_metric, name: s}
 )",
                               "test.yaml");
   ASSERT_TRUE(loaded) << loaded.error().message;
@@ -354,7 +357,7 @@ routing:
   ASSERT_TRUE(router) << router.error().message;
   ASSERT_EQ((*router)->notices().size(), 1u);
   EXPECT_TRUE(
-      (*router)->notices()[0].starts_with("test.yaml: session signals are unavailable "
+      (*router)->notices()[0].starts_with("test.yaml: session_metric signals are unavailable "
                                           "(s, t): this type is not built; "))
       << (*router)->notices()[0];
 }

@@ -297,7 +297,17 @@ TEST_F(ConvertModel, names_the_unsupported_part_of_a_gguf) {
   std::vector<std::string> cased = gguf_tokens();
   cased.back() = "Z";
   ASSERT_EQ(convert({.tokens = cased}), 0) << err_;
-  EXPECT_NE(read(folder_ / "new/tokenizer.json").find("\"lowercase\":false"), std::string::npos);
+  const auto ids_of = [&](std::string_view text) {
+    return engine::TextModel::open(folder_ / "new").value()->encode(text).value();
+  };
+  const auto ids = [](int32_t last) { return std::vector<int32_t>{2, 4, last, 3}; };
+  EXPECT_EQ(ids_of("aZ"), ids(55));
+  const std::string settings = R"({"do_lower_case": true, "model_max_length": 9})";
+  write(folder_ / "tokenizer_config.json", settings);
+  ASSERT_EQ(convert({}), 0) << err_;
+  EXPECT_EQ(read(folder_ / "new/tokenizer_config.json"), settings) << "the file beside it counts";
+  EXPECT_EQ(ids_of("aZ"), ids(55));
+  fs::remove(folder_ / "tokenizer_config.json");
   EXPECT_EQ(convert({.pooling = 4}), 1);
   EXPECT_EQ(err_, "signalbox: m.gguf: bert.pooling_type: 4 is not supported (supported: 0 to 3)\n");
   EXPECT_EQ(convert({.tokens = {"[CLS]", "[SEP]", "[UNK]", "a", "a"}}), 1);

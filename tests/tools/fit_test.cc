@@ -231,7 +231,12 @@ TEST_F(Fit, writes_a_card_that_a_later_fit_replaces) {
   chosen.print = [&](const std::string& line) { printed += line; };
   ASSERT_TRUE(fit_classifier(chosen));
   EXPECT_EQ(read(chosen.out / "README.md"), "# My head\n");
-  EXPECT_NE(printed.find("README.md: is not a card of a fit"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("README.md is not a card of a fit"), std::string::npos) << printed;
+
+  std::filesystem::remove(chosen.out / "README.md");
+  std::filesystem::create_directory(chosen.out / "README.md");
+  ASSERT_TRUE(fit_classifier(chosen)) << "the figures count, not the card";
+  EXPECT_NE(printed.find("the folder gets no card: "), std::string::npos) << printed;
 }
 
 // The folder is refused before any text is embedded, and its contents do not change.

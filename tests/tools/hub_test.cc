@@ -155,7 +155,7 @@ TEST(HubSelection, takes_vocabularies_where_there_is_no_tokenizer) {
     EXPECT_EQ(settings_of({"config.json", name}),
               (Names{"config.json", name, "added_tokens.json"}));
     EXPECT_EQ(settings_of({"config.json", name, "tokenizer.json"}),
-              (Names{"config.json", "tokenizer.json"}));
+              (Names{"config.json", "tokenizer.json", "added_tokens.json"}));
   }
   EXPECT_EQ(settings_of({"config.json"}), Names{"config.json"});
   const auto adapter =

@@ -101,6 +101,10 @@ TEST(VocabularyClass, is_what_the_settings_name_or_the_model_stands_for) {
   EXPECT_EQ(class_of(with(xlm_roberta(), "tokenizer_config.json",
                           R"({"tokenizer_class": "PreTrainedTokenizerFast"})")),
             "XLMRobertaTokenizer");
+  EXPECT_EQ(class_of(with(
+                xlm_roberta(), "config.json",
+                R"({"model_type": "xlm-roberta", "tokenizer_class": "PreTrainedTokenizerFast"})")),
+            "XLMRobertaTokenizer");
   EXPECT_EQ(class_of({{"gliner_config.json", "{}"}, {"spm.model", ""}}), "DebertaV2Tokenizer");
 }
 

@@ -101,7 +101,7 @@ struct Steps {
   Postprocessor::Options options;
   std::string_view adds;  // name of the post-processor that adds special tokens
   int32_t ids_end;
-  // Replace the values of a RobertaProcessing.
+  // Replace the values of a RobertaProcessing or ByteLevel.
   std::optional<bool> trim_offsets;
   std::optional<bool> add_prefix_space;
 };
@@ -143,7 +143,8 @@ Result<void> read_bert(const Field& processor, Steps& steps) {
 Result<void> read_byte_level(const Field& processor, Steps& steps) {
   SIGNALBOX_TRY(const bool trim_offsets, flag(processor, "trim_offsets"));
   SIGNALBOX_TRY(const bool add_prefix_space, flag(processor, "add_prefix_space"));
-  if (trim_offsets) steps.options.trims.push_back(add_prefix_space);
+  if (steps.trim_offsets.value_or(trim_offsets))
+    steps.options.trims.push_back(steps.add_prefix_space.value_or(add_prefix_space));
   return {};
 }
 

@@ -23,7 +23,6 @@ namespace {
 constexpr const char* kDecoder = "added_tokens_decoder";
 constexpr size_t kFileBytesMax = size_t{1} << 26;
 constexpr double kTokensMax = 1 << 24;  // larger values stand for no limit
-constexpr int32_t kExtraIdsMax = 1000;
 
 constexpr std::array<std::string_view, 2> kLists = {"additional_special_tokens",
                                                     "extra_special_tokens"};
@@ -162,7 +161,7 @@ Result<void> read_options(const Field& file, Settings& out) {
   SIGNALBOX_TRY(out.legacy, optional_flag(file, "legacy"));
   SIGNALBOX_TRY(const auto extra_ids, file.optional_member("extra_ids"));
   if (extra_ids) {
-    SIGNALBOX_TRY(out.extra_ids, extra_ids->integer(0, kExtraIdsMax));
+    SIGNALBOX_TRY(out.extra_ids, extra_ids->integer(0, kIdMax));
   }
   SIGNALBOX_TRY(out.adds_bos, optional_flag(file, "add_bos_token"));
   SIGNALBOX_TRY(out.adds_eos, optional_flag(file, "add_eos_token"));
@@ -211,14 +210,13 @@ Result<void> read_config(const Field& file, Settings& out) {
 }
 
 // The reader of config.json reports what is wrong with it.
-std::string class_in_model_config(const Field& file) {
+void read_model_config(const Field& file, Settings& out) {
   const auto text_of = [&](std::string_view key) -> std::string_view {
     const auto field = file.optional_member(key);
     return field && *field && (*field)->value().is_string() ? (*field)->value().text() : "";
   };
-  const std::string_view name = text_of("tokenizer_class");
-  return std::string(name.empty() ? class_of_model_type(text_of("model_type"))
-                                  : without_fast(name));
+  out.model_class = without_fast(text_of("tokenizer_class"));
+  out.type_class = class_of_model_type(text_of("model_type"));
 }
 
 // Replaces the words of Python's json that JSON does not have, outside of texts. An infinite length
@@ -292,7 +290,7 @@ std::string Settings::token_for(std::string_view role, std::string_view otherwis
 Result<Settings> parse_settings(SettingsFiles files) {
   Settings out;
   if (auto model = parse_file(std::move(files.model), kModelConfigFile); model && *model)
-    out.model_class = class_in_model_config(Field((*model)->root(), "", Repeated::kLast));
+    read_model_config(Field((*model)->root(), "", Repeated::kLast), out);
   SIGNALBOX_TRY(const Root config, parse_file(std::move(files.config), kTokenizerConfigFile));
   SIGNALBOX_TRY_VOID(with_root(config, kTokenizerConfigFile,
                                [&](const Field& file) { return read_config(file, out); }));
@@ -308,7 +306,9 @@ Result<Settings> parse_settings(SettingsFiles files) {
 }
 
 void apply_class_defaults(Settings& settings) {
-  const std::string& name = settings.own_class.empty() ? settings.model_class : settings.own_class;
+  const std::string& name = !settings.own_class.empty()     ? settings.own_class
+                            : !settings.model_class.empty() ? settings.model_class
+                                                            : settings.type_class;
   const TokenizerClass one = class_named(name);
   name_tokens_of_class(name, one, settings);
   settings.has_types = settings.has_types.value_or(one.has_types);

@@ -35,10 +35,11 @@ inline constexpr size_t kBosRole = 0;
 inline constexpr size_t kEosRole = 1;
 
 struct Settings {
-  // The classes that tokenizer_config.json and config.json name, without the ending "Fast"; "" if
-  // none. A model_type in config.json stands for a class, too.
+  // The classes that tokenizer_config.json and config.json name, without the ending "Fast", and the
+  // one that the model_type of config.json stands for; "" if none.
   std::string own_class;
   std::string model_class;
+  std::string type_class;
 
   // Options of a BertNormalizer:
   std::optional<bool> lowercase;
@@ -47,7 +48,7 @@ struct Settings {
   bool keeps_normalizer = false;                     // the three options have no effect
 
   std::optional<bool> add_prefix_space;  // of the pre-tokenizer ByteLevel
-  std::optional<bool> trim_offsets;      // of the post-processor RobertaProcessing
+  std::optional<bool> trim_offsets;      // of RobertaProcessing, or ByteLevel as post-processor
 
   // Options that only matter where a tokenizer.json is made from a vocabulary:
   std::optional<bool> keep_accents;

@@ -206,7 +206,7 @@ Result<FitReport> fit_classifier(const FitOptions& options) {
         return {};
       }));
   report.quality = classifier_quality(examples.labels, truths, scores);
-  SIGNALBOX_TRY_VOID(write_card(options, report));
+  write_card(options, report);
   return report;
 }
 
@@ -240,7 +240,7 @@ Result<FitReport> fit_tagger(const FitOptions& options) {
   }
   SIGNALBOX_TRY(const auto model, open_fitted(options));
   SIGNALBOX_TRY(report.spans, measure_spans(*model, examples.held_out, examples.labels));
-  SIGNALBOX_TRY_VOID(write_card(options, report));
+  write_card(options, report);
   return report;
 }
 

@@ -21,7 +21,7 @@ constexpr std::string_view kMark =
 constexpr size_t kCardBytesMax = size_t{1} << 20;
 
 std::string name_of(const fs::path& path) {
-  return (path.lexically_normal() / "").parent_path().filename().string();
+  return (fs::absolute(path).lexically_normal() / "").parent_path().filename().string();
 }
 
 // Lines that are indented are code, whatever a label contains.
@@ -62,15 +62,13 @@ std::string fitting_of(const FitOptions& options, const FitReport& report) {
   return out;
 }
 
-}  // namespace
-
-Result<void> write_card(const FitOptions& options, const FitReport& report) {
+Result<void> write_new_card(const FitOptions& options, const FitReport& report) {
   const fs::path path = options.out / "README.md";
   std::error_code ignored;  // the reading reports it
   if (fs::exists(path, ignored)) {
     SIGNALBOX_TRY(const std::string current, read_file(path, kCardBytesMax));
     if (!current.starts_with(kMark)) {
-      options.print(fmt::format("{}: is not a card of a fit, so it stays as it is", path.string()));
+      options.print(fmt::format("{} is not a card of a fit, so it stays as it is", path.string()));
       return {};
     }
   }
@@ -82,6 +80,13 @@ Result<void> write_card(const FitOptions& options, const FitReport& report) {
                   "out:\n\n{}",
                   kMark, name_of(options.out), kind_of(options, report, name_of(trunk.base())),
                   fitting_of(options, report), counted(report.held_out, "text"), indented(tables)));
+}
+
+}  // namespace
+
+void write_card(const FitOptions& options, const FitReport& report) {
+  if (const auto written = write_new_card(options, report); !written)
+    options.print(fmt::format("the folder gets no card: {}", written.error().message));
 }
 
 }  // namespace signalbox::tools

@@ -94,10 +94,12 @@ std::string names_of(const Repository& repository) {
 }  // namespace
 
 std::vector<std::string> tokenizer_files(const Repository& repository) {
-  if (repository.find(kTokenizerFile) != nullptr) return {kTokenizerFile};
   std::vector<std::string> out;
-  for (const char* name : kVocabularyFiles) {
-    if (repository.find(name) != nullptr) out.emplace_back(name);
+  if (repository.find(kTokenizerFile) != nullptr) {
+    out.emplace_back(kTokenizerFile);
+  } else {
+    for (const char* name : kVocabularyFiles)
+      if (repository.find(name) != nullptr) out.emplace_back(name);
   }
   if (!out.empty() && repository.find(kAddedTokensFile) != nullptr)
     out.emplace_back(kAddedTokensFile);
@@ -140,8 +142,10 @@ Result<Selection> select_files(const Repository& repository) {
   };
   add_existing(kSettings);
   add_existing(engine::kTextLimitFiles);
-  if (!is_adapter && repository.find(kTokenizerFile) == nullptr)
-    std::ranges::copy(tokenizer_files(repository), std::back_inserter(out.settings));
+  if (!is_adapter) {
+    std::ranges::copy_if(tokenizer_files(repository), std::back_inserter(out.settings),
+                         [](const std::string& name) { return name != kTokenizerFile; });
+  }
   add_steps(repository, out.settings);
   if (out.is_index()) out.settings.push_back(out.weights);
   if (out.kind == Kind::kOnnx) {

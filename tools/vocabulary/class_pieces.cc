@@ -26,6 +26,7 @@ using Model = SentencePieceModel;
 using Piece = SentencePieceModel::Piece;
 using PieceType = SentencePieceModel::PieceType;
 
+constexpr int32_t kExtraIdsMax = 1000;
 constexpr float kNeverChosen = -100;  // the library's addition to scores of pieces to avoid
 
 // The tokens that a class has by itself, as far as its vocabulary contains them. DeBERTa's mask is
@@ -370,6 +371,10 @@ Result<std::string> class_tokenizer(const VocabularyClass& tokenizer, std::strin
                                     const tokenizer::Settings& settings) {
   const auto in_file = [&](Error error) { return fail_in(tokenizer.files[0], std::move(error)); };
   const int32_t extra_ids = tokenizer.kind == Kind::kT5 ? settings.extra_ids.value_or(100) : 0;
+  if (extra_ids > kExtraIdsMax) {
+    return fail(Code::kCorrupt, "{}: extra_ids: expected an integer from 0 to {}, found {}",
+                kTokenizerConfigFile, kExtraIdsMax, extra_ids);
+  }
   auto model = Model::parse(bytes);
   if (!model) return in_file(std::move(model).error());
   if (tokenizer.kind == Kind::kLlama) {

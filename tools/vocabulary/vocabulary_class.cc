@@ -38,7 +38,7 @@ constexpr VocabularyClass kClasses[] = {
 
 // The engine reads a GLiNER only over a DeBERTa.
 std::string class_of(const tokenizer::Settings& settings, const ModelFiles& files) {
-  for (const std::string& name : {settings.own_class, settings.model_class}) {
+  for (const std::string& name : {settings.own_class, settings.model_class, settings.type_class}) {
     const bool is_plain = tokenizer::class_named(name).kind == tokenizer::ClassKind::kPlain;
     if (!name.empty() && !is_plain) return name;
   }

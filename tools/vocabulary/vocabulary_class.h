@@ -51,7 +51,7 @@ struct VocabularyChoice {
 
 /// Returns the class of a model's tokenizer: what tokenizer_config.json or config.json names, or
 /// what the model_type of config.json stands for. None is found if the class is unknown or one of
-/// its files is missing. Errors: those of tokenizer_config.json.
+/// its files is missing. Errors: those of settings_of().
 Result<VocabularyChoice> choose_vocabulary(const ModelFiles& files);
 
 }  // namespace signalbox::tools

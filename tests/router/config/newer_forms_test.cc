@@ -475,6 +475,9 @@ TEST(NewerForms, complexity_may_have_two_bounds) {
   EXPECT_EQ(newer_errors(signal("hard_above: 0.3, easy_below: 0, threshold: 0")), at + either);
   EXPECT_EQ(newer_errors(signal("hard_above: 0.3, easy_below: 0.3")),
             at + ".easy_below: expected less than hard_above, which is 0.3, found 0.3");
+  EXPECT_EQ(newer_errors(signal("hard_above: 2, easy_below: -2")), "accepted");
+  EXPECT_EQ(newer_errors(signal("hard_above: 50, easy_below: -0.1")),
+            at + ".hard_above: expected a number from -2 to 2, found 50");
   EXPECT_EQ(newer_errors(signal("hard_below: 0.3, easy_above: 0.5")),
             at + ": hard_below and easy_above are for a server that scores requests "
                  "(modules.complexity.backend with the contract score.v1); use hard_above and "

@@ -121,6 +121,67 @@ recipes:
   EXPECT_EQ(algorithm.stages[0].timeout.count(), 1000);
   EXPECT_FALSE(algorithm.stages[1].enabled);
   EXPECT_EQ(config.listeners[0].system_one, std::vector<std::string>{"vllm-sr/auto"});
+
+  std::string hidden = file;
+  hidden.replace(hidden.find("models: [vllm-sr/auto]"), 22, "models: [kai]");
+  EXPECT_EQ(newer_notices(hidden),
+            "f.yaml:7: entrypoints[0]: requests for \"vllm-sr/auto\" get 404, because no listener "
+            "has it in systemone.models");
+  EXPECT_EQ(newer_notices(fmt::format("{}routing: {{budget: {{max_calls: 2}}}}\n", kTwoModels)),
+            "f.yaml:7: routing.budget: has no effect without a decision with the algorithm "
+            "`cascade`");
+}
+
+TEST(NewerForms, a_fallback_that_a_failed_call_prevents_is_reported) {
+  constexpr std::string_view kFile = R"({}routing:
+  decisions:
+    - name: d
+      modelRefs: [{{model: small}}]
+      algorithm: {{type: fusion, fusion: {{{}quorum_failure_policy: fallback, analysis_models: [small], quorum_fallback_target: large}}}}
+)";
+  EXPECT_EQ(newer_notices(fmt::format(kFile, kTwoModels, "")), "");
+  EXPECT_EQ(newer_notices(fmt::format(kFile, kTwoModels, "on_error: fail, ")),
+            "f.yaml:11: routing.decisions[0].algorithm.fusion.quorum_failure_policy: one failed "
+            "call fails the request without a fallback, by `on_error: fail`");
+}
+
+TEST(NewerForms, no_chat_goes_to_a_model_of_system_one) {
+  const auto notices_of = [](std::string_view defaults, std::string_view kai, std::string_view gpt,
+                             std::string_view algorithm) {
+    return newer_notices(fmt::format(
+        R"(version: v0.3
+providers:
+  defaults: {{default_model: {}}}
+  models:
+    - {{name: kai, api_format: systemone, backend_refs: [{{type: echo}}]{}}}
+    - {{name: gpt, backend_refs: [{{type: echo}}]{}}}
+    - {{name: large, backend_refs: [{{type: echo}}]}}
+routing: {{decisions: [{{name: d, modelRefs: [{{model: gpt}}, {{model: large}}]{}}}]}}
+)",
+        defaults, kai, gpt, algorithm));
+  };
+  const auto expect = [](const std::string& found, std::string_view part) {
+    EXPECT_NE(found.find(part), std::string::npos) << found;
+  };
+  EXPECT_FALSE(notices_of("gpt", "", "", "").starts_with("refused"));
+  expect(notices_of("kai", "", "", ""),
+         "f.yaml:3: providers.defaults.default_model: chats that no decision matches get 400, "
+         "because the servers of \"kai\" have api_format: systemone");
+  expect(notices_of("gpt", ", responses_api: true", "", ""),
+         "refused: f.yaml:5: providers.models[0].responses_api: a model with api_format: systemone "
+         "has no other API");
+  expect(notices_of("gpt", "", ", reliability: {fallback_models: [kai]}", ""),
+         "refused: f.yaml:6: providers.models[1].reliability.fallback_models: the servers of "
+         "\"kai\" have another API");
+  for (const std::string_view more :
+       {", algorithm: {type: fusion, fusion: {model: kai}}",
+        ", algorithm: {type: fusion, fusion: {analysis_models: [gpt, kai]}}",
+        ", algorithm: {type: remom, remom: {breadth_schedule: [1], synthesis_model: kai}}",
+        ", plugins: [{type: shadow_dispatch, configuration: {enabled: true, arms: [{name: a, "
+        "model: kai}]}}]"}) {
+    expect(notices_of("gpt", "", "", more),
+           "f.yaml:8: routing.decisions[0]: the servers of \"kai\" answer no chats");
+  }
 }
 
 }  // namespace

@@ -98,6 +98,34 @@ TEST(UnbuiltSignals, a_guard_on_another_projection_is_accepted) {
       << "through other scores";
 }
 
+TEST(UnbuiltSignals, the_whole_name_of_a_session_signal_counts) {
+  const auto errors_of = [](std::string_view name) {
+    return newer_errors(fmt::format(
+        R"({}routing:
+  signals: {{session: [{{name: "a:b", fact: cache_warmth}}]}}
+  decisions: [{{name: d, rules: {{type: session, name: "{}"}}, plugins: [{{type: fast_response, configuration: {{message: No.}}}}]}}]
+)",
+        kTwoModels, name));
+  };
+  EXPECT_NE(errors_of("a:b").find("cannot be relied on to refuse"), std::string::npos);
+}
+
+TEST(SessionSignals, a_previous_model_that_cannot_match_gets_a_notice) {
+  const auto notices_of = [](std::string_view signal) {
+    return newer_notices(fmt::format(
+        "{}routing: {{signals: {{session: [{{name: s, predicate: {{gte: 1}}, {}}}]}}}}\n"
+        "global: {{router: {{learning: {{enabled: true}}}}}}\n",
+        kTwoModels, signal));
+  };
+  EXPECT_EQ(notices_of("fact: turn_index, previous_model: small"),
+            "f.yaml:7: routing.signals.session[0].previous_model: has no effect: only the fact "
+            "has_previous_model reads it");
+  EXPECT_NE(notices_of("fact: has_previous_model, previous_model: nope")
+                .find("there is no model \"nope\"; conditions on the signal do not match"),
+            std::string::npos);
+  EXPECT_EQ(notices_of("fact: has_previous_model, previous_model: small"), "");
+}
+
 // --- decision models ---
 
 std::string with_question(std::string_view question, std::string_view rules) {
@@ -140,6 +168,42 @@ TEST(Questions, mistakes_are_errors) {
       (at + ".question: expected 2 to 255 choices, found 1").substr(0, 80));
   EXPECT_EQ(errors("question: {type: score, instructions: i, levels: [low, high]}"),
             at + ": a question of the type score needs a predicate");
+  EXPECT_EQ(errors("question: {type: choice, instructions: i, choices: [{key: b}, {key: b}]}")
+                .find(at + ".question: the key \"b\" is there twice"),
+            0u);
+}
+
+TEST(Questions, parts_of_other_types_have_no_effect) {
+  EXPECT_EQ(newer_notices(with_question("question: {type: noul, instructions: i, choices: [{key: "
+                                        "a}], levels: [low, high]}",
+                                        "{type: decision, name: q}")),
+            "f.yaml:8: routing.signals.decision[0].question.choices: has no effect; only a "
+            "question of the type choice has choices\n"
+            "f.yaml:8: routing.signals.decision[0].question.levels: has no effect; only a question "
+            "of the type score has levels");
+}
+
+// --- sessions ---
+
+std::string with_session(std::string_view signal, std::string_view effect) {
+  return fmt::format(R"({}routing:
+  signals: {{session: [{{name: s, {}}}]}}
+  decisions: [{{name: d, rules: {{type: session, name: s}}{}}}]
+global: {{router: {{learning: {{enabled: true}}}}}}
+)",
+                     kTwoModels, signal, effect);
+}
+
+TEST(Sessions, a_signal_that_never_matches_is_reported) {
+  constexpr std::string_view kChooses = ", modelRefs: [{model: small}]";
+  constexpr std::string_view kRefuses =
+      ", plugins: [{type: fast_response, configuration: {message: No.}}]";
+  const std::string rules =
+      "f.yaml:9: routing.decisions[0].rules: a condition on the session signal \"s\" never "
+      "matches, because it has no predicate";
+  EXPECT_EQ(newer_notices(with_session("fact: turn_index", kChooses)), rules);
+  EXPECT_EQ(newer_errors(with_session("fact: turn_index", kRefuses)), rules);
+  EXPECT_EQ(newer_notices(with_session("fact: turn_index, predicate: {gt: 1}", kRefuses)), "");
 }
 
 // --- difficulty by a server ---
@@ -163,6 +227,14 @@ TEST(RatedComplexity, the_bounds_of_a_server_that_scores_requests_may_go_down) {
             at + ": the server of modules.complexity.backend has a scale of its own; expected "
                  "hard_above and easy_below, or hard_below and easy_above");
   EXPECT_EQ(newer_errors(signal(", contract: label_distribution.v1", "")), "accepted");
+  const std::string unread =
+      ": has no effect, because the server of modules.complexity.backend rates the requests";
+  EXPECT_EQ(newer_notices(signal(", contract: label_distribution.v1",
+                                 ", threshold: 0.2, hard: {candidates: [a]}")),
+            at + ".hard" + unread + "\n" + at + ".threshold" + unread);
+  EXPECT_EQ(
+      newer_notices(signal(kScore, ", hard_above: 50, easy_below: 30, easy: {candidates: [a]}")),
+      at + ".easy" + unread);
   EXPECT_EQ(newer_errors(signal("", "")),
             "f.yaml:8: global.model_catalog.modules.complexity.backend: expected the contract "
             "label_distribution.v1, whose labels are easy, medium and hard, or score.v1");
