@@ -17,11 +17,10 @@ const rules = (least) => `[${kKinds.map((kind) => `{question_type: ${kind}, fiel
 const configuration = (ports) => (port, managementPort) => `
 version: v0.3
 listeners:
-  - {name: test, address: 127.0.0.1, port: ${port}, systemone: {models: [vllm-sr/auto, guarded, kai]}}
+  - {name: test, address: 127.0.0.1, port: ${port}, systemone: {models: [vllm-sr/auto, kai]}}
 providers:
   models:
 ${["kai", "vega"].map((name) => `    - {name: ${name}, api_format: systemone, provider_model_id: served-${name}, pricing: {prompt_per_1m: 1}, backend_refs: [{name: ${name}, base_url: "http://127.0.0.1:${ports[name]}/v1"}]}`).join("\n")}
-    - {name: guarded, api_format: systemone, pii_policy: {allow_by_default: false}, backend_refs: [{name: kai, base_url: "http://127.0.0.1:${ports.kai}/v1"}]}
     - {name: reader, backend_refs: [{name: reader, endpoint: "127.0.0.1:${ports.reader}"}]}
 entrypoints:
   - {api: systemone, model_names: [vllm-sr/auto], recipe: native}
@@ -32,22 +31,12 @@ recipes:
         keywords:
           - {name: appeal, operator: OR, keywords: [appeal]}
           - {name: secret, operator: OR, keywords: [secret]}
-          - {name: guarded, operator: OR, keywords: [guarded]}
           - {name: hurry, operator: OR, keywords: [hurry]}
       decisions:
         - name: refusal
           priority: 300
           rules: {operator: AND, conditions: [{type: keyword, name: secret}]}
           plugins: [{type: fast_response, configuration: {message: "Nobody answers this."}}]
-        - name: guarded
-          priority: 250
-          rules: {operator: AND, conditions: [{type: keyword, name: guarded}]}
-          modelRefs: [{model: guarded}]
-          algorithm:
-            type: cascade
-            budget: {deadline: 60s, max_calls: 1}
-            quality: {type: uncalibrated, acceptance: {rules: ${rules(0)}}}
-            stages: [{name: only, kind: native, model: guarded}]
         - name: hurried
           priority: 200
           rules: {operator: AND, conditions: [{type: keyword, name: hurry}]}
@@ -195,14 +184,6 @@ test("a judge selects an earlier answer", async () => {
 test("a decision with a fixed answer refuses", async () => {
   await assert.rejects(ask({ state: { note: "the secret" } }), (error) => error.status === 403);
   assert.deepEqual(calls, []);
-});
-
-test("a model with a pii_policy gets no request that the router cannot read whole", async () => {
-  script({ kai: () => answered(0.97) });
-  for (const state of [{ note: "guarded", image: "http://x/y.png" }, { note: "guarded", tokens: [1, 2, 3] }])
-    await assert.rejects(ask({ state }), (error) => error.status === 400 && /guarded.*pii_policy/.test(error.message));
-  assert.deepEqual(calls, []);
-  assert.equal((await ask({ state: { note: "open", image: "http://x/y.png" } })).routing.selected_model, "kai");
 });
 
 test("a model that the listener names gets its request as it came", async () => {
