@@ -327,14 +327,11 @@ constexpr Key kReliabilityKeys[] = {
 };
 
 void check_reliability(Reader& reader, const yaml::Node& node, Reliability& out) {
-  constexpr std::string_view kWord = "retriable-status-codes";
   const yaml::Node* at = given(node, "retry_on");
-  if (at == nullptr || !out.retry_on.statuses.empty() ||
-      at->scalar.find(kWord) == std::string::npos)
-    return;
+  if (at == nullptr || !out.retry_on.statuses.empty()) return;
+  if (at->scalar.find("retriable-status-codes") == std::string::npos) return;
   reader.at_key("retry_on", [&] {
-    reader.notice(at->line,
-                  fmt::format("\"{}\" has no effect without `retriable_status_codes`", kWord));
+    reader.notice(at->line, "retriable-status-codes needs the key retriable_status_codes");
   });
 }
 
@@ -383,8 +380,7 @@ void check_model(Reader& reader, const yaml::Node& node, Model& out) {
   if (out.api_format == Model::ApiFormat::kSystemOne && out.responses_api) {
     reader.at_key("responses_api", [&] {
       reader.error(node.find("responses_api")->line,
-                   "a model with api_format: systemone has no "
-                   "other API");
+                   "a model with api_format: systemone has no other API");
     });
   }
   const yaml::Node* backends = node.find("backend_refs");
