@@ -273,13 +273,6 @@ constexpr Key kFusionGroundingKeys[] = {
 constexpr Section kFusionGrounding{kFusionGroundingKeys};
 
 void check_fusion(Reader& reader, const yaml::Node& node, Fusion& out) {
-  if (out.falls_back() && out.on_error == "fail") {
-    reader.at_key("on_error", [&] {
-      reader.notice(node.find("on_error")->line,
-                    "a single failure of the panel fails the request, so quorum_fallback_target "
-                    "does not answer for it");
-    });
-  }
   const std::string& target = out.quorum_fallback_target;
   const yaml::Node* at = given(node, "quorum_fallback_target");
   reader.at_key("quorum_fallback_target", [&] {

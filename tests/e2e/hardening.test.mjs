@@ -53,7 +53,7 @@ const kFiles = ({ file, lines, large, gone, folder }) => [
   [{ access: { keys_file: large } }, large, /^: global\.access\.keys_file: cannot/],
   [{ access: { tokens: [{ name: "a", issuer: "https://a.example", audiences: ["b"], jwks_file: file }] } }, file, /^: global\.access\.tokens: cannot/],
   [{ access: { tokens: [{ name: "a", issuer: "https://a.example", audiences: ["b"], jwks_file: gone }] } }, gone, /^: global\.access\.tokens: cannot/],
-  [{ model_catalog: { system: { prompt_guard: folder } } }, folder, /^: cannot/],
+  [{ model_catalog: { system: { prompt_guard: folder } } }, folder, /^: global\.model_catalog\.system\.prompt_guard: cannot/],
 ];
 
 for (const [caller, auth, headers] of [

@@ -120,6 +120,17 @@ test("a compressed reply that must be translated or masked is read", async () =>
   }
 });
 
+test("a compressed reply is kept in the cache", async () => {
+  for (const [index, [name, compress]] of kEncodings.entries()) {
+    const request = { model: "auto", messages: [{ role: "user", content: `Keep number ${index}, please` }] };
+    upstream.answer = () => compressed(completion({ content: "Kept." }), name, compress);
+    await openai.chat.completions.create(request);
+    upstream.answer = () => ({ status: 500, body: "{}" });
+    const kept = await until(() => openai.chat.completions.create(request).catch(() => null), name);
+    assert.equal(kept.choices[0].message.content, "Kept.");
+  }
+});
+
 test("the tokens in a compressed reply are metered", async () => {
   const spent = async () => {
     const { lines } = await (await fetch(`${daemon.managementUrl}/api/v1/spending?by=model`)).json();
