@@ -103,6 +103,7 @@ class FromMessages final : public ReplyTranslator {
   void text_chunk(std::string_view key, std::string_view text, std::string& out) const;
   void add_arguments(int64_t call, std::string_view arguments, std::string& out) const;
   void add_input(const OpenCall& call, std::string& out) const;
+  Result<void> count_held(size_t bytes);
   void end(std::string& out);
 
   const bool with_usage_;
@@ -112,6 +113,7 @@ class FromMessages final : public ReplyTranslator {
   std::string id_, model_, stop_;
   int64_t calls_ = 0;
   std::map<int64_t, OpenCall> open_;  // by block
+  size_t held_bytes_ = 0;             // of all inputs that were held until their call ended
   ChatUsage usage_;
   int64_t input_ = 0;
   bool done_ = false;
@@ -242,6 +244,10 @@ Result<void> FromMessages::block_start(const Value& root, std::string& out) {
   } else if (type == "thinking") {
     text_chunk("reasoning_content", label(block, "thinking"), out);
   } else if (type == "tool_use") {
+    // A server that numbers no blocks, or ends none, begins the next call in the place of the last.
+    const int64_t index = count(root, "index");
+    if (const auto replaced = open_.find(index); replaced != open_.end())
+      add_input(replaced->second, out);
     const std::string_view name = label(block, "name");
     json::Writer delta;
     delta.begin_object().key("tool_calls").begin_array().begin_object().member("index", calls_++);
@@ -250,8 +256,9 @@ Result<void> FromMessages::block_start(const Value& root, std::string& out) {
     chunk(delta.take(), {}, out);
     if (open_.size() == kOpenCallsMax)
       return fail(Code::kUpstream, "the reply: more than {} open calls", kOpenCallsMax);
-    open_[count(root, "index")] = {calls_ - 1, std::string(input_of(*block)),
-                                   custom_.contains(name)};
+    const std::string_view input = input_of(*block);
+    SIGNALBOX_TRY_VOID(count_held(input.size()));
+    open_[index] = {calls_ - 1, std::string(input), custom_.contains(name)};
   } else if (!has_no_content(type)) {
     return fail(Code::kUpstream, "the reply: content_block.type: not supported");
   }
@@ -273,9 +280,16 @@ Result<void> FromMessages::block_delta(const Value& root, std::string& out) {
     add_arguments(call->second.number, part, out);
     return {};
   }
+  SIGNALBOX_TRY_VOID(count_held(part.size()));
   call->second.input += part;
-  if (call->second.input.size() <= EventReader::kEventBytesMax) return {};
-  return fail(Code::kTooLarge, "the reply: the input of a tool is longer than {} bytes",
+  return {};
+}
+
+// One limit for all calls of a reply, because many may be open at once.
+Result<void> FromMessages::count_held(size_t bytes) {
+  held_bytes_ += bytes;
+  if (held_bytes_ <= EventReader::kEventBytesMax) return {};
+  return fail(Code::kTooLarge, "the reply: the inputs of tools are longer than {} bytes",
               EventReader::kEventBytesMax);
 }
 
