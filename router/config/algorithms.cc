@@ -288,6 +288,12 @@ void check_fusion(Reader& reader, const yaml::Node& node, Fusion& out) {
                    fmt::format("\"{}\" is a model of the panel; expected another one", target));
     }
   });
+  if (out.falls_back() && out.on_error == "fail") {
+    reader.at_key("quorum_failure_policy", [&] {
+      reader.notice(node.find("quorum_failure_policy")->line,
+                    "one failed call fails the request without a fallback, by `on_error: fail`");
+    });
+  }
 }
 
 constexpr Key kFusionKeys[] = {

@@ -141,8 +141,8 @@ TEST(NewerForms, a_fallback_that_a_failed_call_prevents_is_reported) {
 )";
   EXPECT_EQ(newer_notices(fmt::format(kFile, kTwoModels, "")), "");
   EXPECT_EQ(newer_notices(fmt::format(kFile, kTwoModels, "on_error: fail, ")),
-            "f.yaml:11: routing.decisions[0].algorithm.fusion.on_error: a single failure of the "
-            "panel fails the request, so quorum_fallback_target does not answer for it");
+            "f.yaml:11: routing.decisions[0].algorithm.fusion.quorum_failure_policy: one failed "
+            "call fails the request without a fallback, by `on_error: fail`");
 }
 
 TEST(NewerForms, no_chat_goes_to_a_model_of_system_one) {
