@@ -327,14 +327,11 @@ constexpr Key kReliabilityKeys[] = {
 };
 
 void check_reliability(Reader& reader, const yaml::Node& node, Reliability& out) {
-  constexpr std::string_view kWord = "retriable-status-codes";
   const yaml::Node* at = given(node, "retry_on");
-  if (at == nullptr || !out.retry_on.statuses.empty() ||
-      at->scalar.find(kWord) == std::string::npos)
-    return;
+  if (at == nullptr || !out.retry_on.statuses.empty()) return;
+  if (at->scalar.find("retriable-status-codes") == std::string::npos) return;
   reader.at_key("retry_on", [&] {
-    reader.notice(at->line,
-                  fmt::format("\"{}\" has no effect without `retriable_status_codes`", kWord));
+    reader.notice(at->line, "retriable-status-codes needs the key retriable_status_codes");
   });
 }
 

@@ -31,7 +31,7 @@ struct Question {
 /// Errors: kInvalid with the path of the member, kTooLarge.
 Result<std::vector<Question>> read_questions(const json::Value& request);
 
-/// What a model reports about an answer.
+/// The report of a model about an answer.
 struct AnswerFigures {
   std::optional<double> top_probability, confidence, margin;
 };

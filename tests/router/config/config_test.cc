@@ -364,8 +364,8 @@ TEST(Config, reliability_uses_the_terms_of_envoy) {
             "(known: connect-failure, refused-stream, reset, reset-before-request, "
             "request-timeout, gateway-error, retriable-status-codes, 5xx)\n");
   EXPECT_EQ(notices_of(with_reliability("retry_on: \"reset, retriable-status-codes\"")),
-            "f.yaml:8: providers.models[1].reliability.retry_on: \"retriable-status-codes\" has no "
-            "effect without `retriable_status_codes`\n");
+            "f.yaml:8: providers.models[1].reliability.retry_on: retriable-status-codes needs "
+            "the key retriable_status_codes\n");
 }
 
 TEST(Config, reliability_has_further_statuses_and_the_shorter_time_to_the_first_byte) {
