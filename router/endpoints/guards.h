@@ -1,5 +1,5 @@
 #pragma once
-// What the configuration makes of a request that passes as it is: who may send it, and the guards
+// The part of the configuration in a request that passes as it is: who may send it, and the guards
 // over its texts.
 
 #include <optional>

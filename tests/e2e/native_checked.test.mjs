@@ -87,7 +87,7 @@ async function post(path, body, headers = {}) {
 const inPieces = (text, size = 7) => text.match(new RegExp(`[^]{1,${size}}`, "g"));
 const eventsOf = (list) => list.map(([type, more]) => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`).join("");
 
-/// What each API has that no chat completion has, in bytes that no writer would produce again.
+/// The parts of each API that chat completions lack, in bytes that no writer would produce again.
 const apis = {
   messages: {
     to: "claude",

@@ -7,7 +7,7 @@
 
 namespace signalbox::tokenizer {
 
-/// What a class does to a tokenizer.json.
+/// The effect of a class on a tokenizer.json.
 enum class ClassKind : uint8_t {
   kOther,      // nothing without a key that requests it
   kPlain,      // stands for any tokenizer.json, whose normalizer it takes as it is

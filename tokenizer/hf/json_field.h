@@ -13,7 +13,7 @@
 
 namespace signalbox::tokenizer {
 
-/// What a member that is there several times means: an error, or its last value, as in Python.
+/// The meaning of a member that is there several times: an error, or its last value, as in Python.
 enum class Repeated : uint8_t { kRefused, kLast };
 
 /// A value and its path, such as `model.vocab["x"]`. All errors are kCorrupt and begin with the

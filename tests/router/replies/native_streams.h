@@ -37,10 +37,10 @@ struct Read {
   std::set<int64_t> marked_stops;  // regular ends with such a mark before them
   std::string fault;
   int warnings = 0;  // texts of the router
-  // Of a message.
+  // In messages:
   std::optional<int64_t> open;  // the number of the open block
   int64_t blocks = 0;
-  // Of a response.
+  // In responses:
   int64_t number = -1;
   std::map<int64_t, std::string> parts, items;  // texts, and JSON of the items that have ended
 };
