@@ -130,6 +130,9 @@ void remove_certificates(config::Config& config) {
   for (config::Listener& listener : config.listeners) listener.tls_cert_path.clear();
   config.management.tls_cert_path.clear();
   config.ext_proc.tls_cert_path.clear();
+  for (config::Model& model : config.providers.models) {
+    for (config::BackendRef& backend : model.backend_refs) backend.tls_ca_path.clear();
+  }
 }
 
 void append(std::vector<std::string>& out, const std::vector<std::string>& more) {

@@ -85,9 +85,9 @@ int config_command(int argc, char** argv) {
   options.positional_help("check FILE | migrate FILE | schema | reference");
   options.add_options()("strict", "check: treat unknown keys as errors")(
       "without-keys",
-      "check: do not require the variables that contain keys of servers and tokens, nor the "
-      "certificates of listeners")("words", "check FILE, migrate FILE, schema or reference",
-                                   cxxopts::value<std::vector<std::string>>());
+      "check: do not require the variables that contain keys of servers and tokens, nor "
+      "certificates")("words", "check FILE, migrate FILE, schema or reference",
+                      cxxopts::value<std::vector<std::string>>());
   options.parse_positional("words");
   return with_options(options, argc, argv, {"words"}, [](const cxxopts::ParseResult& parsed) {
     const auto words = parsed["words"].as<std::vector<std::string>>();

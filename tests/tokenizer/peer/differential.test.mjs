@@ -112,6 +112,7 @@ if (isChosen("settings")) {
       if (Object.keys(config ?? {}).join() !== "added_tokens_decoder") continue;
       const added = Object.values(config.added_tokens_decoder); // by id
       if (added.filter((token) => token.normalized).length > 1) continue; // the peer chooses one of equal tokens at random
+      if (!added.every((token) => "lstrip" in token)) continue; // the peer has no defaults
       ++count;
       writeFileSync(`${kWork}/tokenizer.json`, JSON.stringify({ ...small, ...parts }));
       writeFileSync(`${kWork}/tokenizer_config.json`, JSON.stringify(config));
