@@ -14,7 +14,7 @@
 #include "router/http/io.h"
 #include "router/upstream/decoded_reply.h"
 
-namespace signalbox::decoded_reply_fuzz {
+namespace signalbox::decoded_reply_inputs {
 
 constexpr size_t kBodyMax = size_t{4} << 20;
 
@@ -67,10 +67,10 @@ std::string decode(std::string_view body, size_t size, bool gzip) {
   return *std::move(out);
 }
 
-}  // namespace signalbox::decoded_reply_fuzz
+}  // namespace signalbox::decoded_reply_inputs
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  namespace fuzz = signalbox::decoded_reply_fuzz;
+  namespace fuzz = signalbox::decoded_reply_inputs;
   if (size == 0) return 0;
   const bool gzip = (data[0] & 1) != 0;
   const size_t piece = (data[0] >> 1) + 1;
