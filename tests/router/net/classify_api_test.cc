@@ -486,7 +486,8 @@ TEST(ClassifyOnDemand, opens_a_model_that_no_signal_needs_at_its_first_request) 
   EXPECT_EQ(opened, 0);
   const Reply broken = ask();
   EXPECT_EQ(broken.status, 503);
-  EXPECT_NE(broken.body.find("half a file"), std::string::npos);
+  EXPECT_NE(broken.body.find("global.model_catalog.system.prompt_guard"), std::string::npos);
+  EXPECT_EQ(broken.body.find("half a file"), std::string::npos);
   EXPECT_EQ(member(ask().body, "is_jailbreak"), "true");
   EXPECT_EQ(member(ask().body, "is_jailbreak"), "true");
   EXPECT_EQ(opened, 2);
