@@ -410,7 +410,7 @@ TEST(Guard, marks_or_withholds_replies_that_it_cannot_read) {
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.body, "\x0b\x80");
   EXPECT_EQ(reply.headers.at("x-vsr-response-unchecked"), "hallucination");
-  EXPECT_EQ(ask("strict").status, 403);
+  EXPECT_EQ(ask("strict").status, 502);
 }
 
 TEST(Guard, marks_replies_unchecked_without_a_model_for_attacks) {
