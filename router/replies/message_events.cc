@@ -44,16 +44,8 @@ std::string stop_event(int64_t block) {
 EventContent MessageEvents::read(std::string data) {
   step_ = {};
   EventContent out;
-  if (is_done(data)) {
-    out.is_content = out.ends = out.last = true;
-    return out;
-  }
-  const auto event = json::Document::parse(std::move(data));
-  if (!event || !event->root().is_object()) {
-    out.unread = true;
-    return out;
-  }
-  return read_event(event->root());
+  const auto event = parse_named_event(std::move(data), out);
+  return event ? read_event(event->root()) : out;
 }
 
 EventContent MessageEvents::read_event(const json::Value& root) {

@@ -41,6 +41,17 @@ bool is_done(std::string_view data) {
   return data.starts_with(kDone);
 }
 
+std::optional<json::Document> parse_named_event(std::string data, EventContent& out) {
+  if (is_done(data)) {
+    out.is_content = out.ends = out.last = true;
+    return std::nullopt;
+  }
+  Result<json::Document> event = json::Document::parse(std::move(data));
+  if (event && event->root().is_object()) return *std::move(event);
+  out.unread = true;
+  return std::nullopt;
+}
+
 std::string named_event(std::string_view name, std::string_view json) {
   return fmt::format("event: {}\ndata: {}\n\n", name, json);
 }

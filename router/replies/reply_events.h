@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "router/replies/reply_marks.h"
 
 namespace signalbox::replies {
@@ -80,6 +81,9 @@ class ChunkEvents final : public ReplyEvents {
 std::string event_data(std::string_view event);
 /// True for the data of the event that ends a stream of chunks.
 bool is_done(std::string_view data);
+/// Reads the data of a named event, which is a JSON object. Otherwise returns nothing and completes
+/// `out`: with the end of the stream, or as unread.
+std::optional<json::Document> parse_named_event(std::string data, EventContent& out);
 /// "event: NAME\ndata: JSON\n\n".
 std::string named_event(std::string_view name, std::string_view json);
 

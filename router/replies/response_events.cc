@@ -71,15 +71,8 @@ std::string own_message(std::string_view id, std::string_view text) {
 EventContent ResponseEvents::read(std::string data) {
   step_ = {};
   EventContent out;
-  if (is_done(data)) {
-    out.is_content = out.ends = out.last = true;
-    return out;
-  }
-  const auto event = json::Document::parse(std::move(data));
-  if (!event || !event->root().is_object()) {
-    out.unread = true;
-    return out;
-  }
+  const auto event = parse_named_event(std::move(data), out);
+  if (!event) return out;
   const Value root = event->root();
   const std::string_view type = text_member(root, "type");
   if (root.find("sequence_number")) step_.number = number_at(root, "sequence_number");

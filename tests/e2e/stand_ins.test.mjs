@@ -71,7 +71,7 @@ test("route explains by the stand-in, or without one does not", { skip: kSkip },
   assert.ok(!without.stdout.includes("stand-in"), without.stdout);
 });
 
-test("a check names the command for a small model that stands in", { skip: (kSkip || existsSync(join(kRoot, "models/pairs"))) && "models/pairs is there" }, () => {
+test("a check names the command for a small model that stands in", { skip: kSkip || (existsSync(join(kRoot, "models/pairs")) && "models/pairs is there") }, () => {
   const { stdout } = run(["config", "check", file]);
   assert.ok(stdout.includes(kLine()), stdout);
   assert.match(stdout, /no model at "\/gone\/mom-halugate-explainer" for hallucination signals;.*`signalbox models pull pairs` fetches a small one/);
