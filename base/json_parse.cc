@@ -14,7 +14,7 @@ namespace {
 
 /// A moved std::string keeps its bytes in place only if they do not lie within the object.
 constexpr size_t kOutsideObject = 32;
-/// No more values are remembered for lying in the outermost container.
+/// Values of the outermost container are remembered only while fewer than this are.
 constexpr size_t kOuterMax = 16;
 constexpr size_t kUsualDepth = 8;
 

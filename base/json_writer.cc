@@ -38,7 +38,7 @@ bool is_plain_word(const char* text) {
   const auto no_zero = [](uint64_t v) { return ((v - kOnes) & ~v & kHigh) == 0; };
   uint64_t bytes = 0;
   std::memcpy(&bytes, text, 8);
-  // A carry or borrow between the bytes makes no byte that is not plain look plain.
+  // A carry between bytes may make a plain byte look special, but never a special one plain.
   const uint64_t outside = (bytes - kOnes * 0x20) | bytes | (bytes + kOnes);
   return (outside & kHigh) == 0 && no_zero(bytes ^ (kOnes * '"')) &&
          no_zero(bytes ^ (kOnes * '\\'));

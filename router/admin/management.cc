@@ -116,8 +116,8 @@ class ManagementHandler {
     } else {
       std::function<void()> run = [&] {
         reply = run_handler(exchange.request, *state, changes);
-        // The line comes before the answer, so a killed process loses no line of a change that its
-        // caller knows to be made.
+        // The line is written before the answer, so if the process is killed, every change that
+        // was answered has its line.
         if (changes) state->audit.add_written(change_entry(exchange.request, *state, reply));
       };
       const bool ran = co_await pool_.run(std::move(run));
