@@ -1,6 +1,6 @@
-// A key has 256 random bits, so a fast hash is enough: nobody can try them all. The hash finds the
-// row by its first digits, which reveals nothing about a key, and the rest is compared in constant
-// time.
+// A key has 256 random bits, so a fast hash is enough: nobody can try them all. A search compares
+// the first digits of the hash, which reveals nothing about a key, and then compares the rest in
+// constant time.
 
 #include "router/access/clients.h"
 
@@ -192,7 +192,7 @@ Result<void> Clients::read() {
   return set_keys(std::move(keys), hash, 0);
 }
 
-// Without the file, its keys are refused like unknown ones, so only the log can show why.
+// Without the file, its keys are refused like unknown keys. Only this log line shows the reason.
 void Clients::note_missing_file() {
   std::error_code ignored;
   const bool is_there = std::filesystem::exists(file_, ignored);
@@ -267,8 +267,8 @@ Result<void> Clients::set_keys(std::vector<config::ClientKey> stored, std::strin
   return {};
 }
 
-// Commands and other routers also change the keys. So the audit log compares the keys that were
-// read with those before.
+// Commands and other routers also change the keys, so the audit log records the differences between
+// the keys read now and before.
 void Clients::note_changes(const std::vector<config::ClientKey>& keys, const std::string& hash,
                            uint64_t version) {
   KeyHistory::Keys now;
@@ -312,7 +312,7 @@ void Clients::watch_file() {
   }
 }
 
-// The store logs itself when it cannot be read.
+// The store logs its own read errors.
 void Clients::watch() {
   if (store_ == nullptr) return watch_file();
   for (;;) {
@@ -369,7 +369,7 @@ Result<void> Clients::change(const KeyChange& change) {
   }
   SIGNALBOX_TRY_VOID(store_->change(checked));
   const std::lock_guard lock(history_.mutex);
-  return use(store_->known());  // which may contain later changes of others, too
+  return use(store_->known());  // the set may already contain later changes of others
 }
 
 bool Clients::is_trusted(std::string_view address) const {
@@ -385,9 +385,9 @@ std::optional<Denial> Clients::verify(std::string_view token, http::Request& req
                 std::move(verification.refusal.message), true, std::move(verification.awaited)};
 }
 
-// Sets request.key, or returns why there is none. Some clients send two credentials, a placeholder
-// and a real one. Only the first field with a credential counts, so that the second one cannot
-// change who the sender is.
+// Sets request.key, or returns the reason for refusing the request. Some clients send two
+// credentials, a placeholder and a real one. Only the first field with a credential counts, so that
+// the second one cannot change who the sender is.
 std::optional<Denial> Clients::find_key(const Fields& fields, http::Request& request,
                                         const std::function<bool()>& may_verify) const {
   std::string_view secret = bearer_token(fields.values[kAuthorization].value_or(""));
