@@ -1,4 +1,4 @@
-// A list shows no hashes: nobody needs them.
+// A list shows no hashes, because nobody needs them.
 
 #include "router/admin/keys.h"
 
@@ -95,7 +95,8 @@ AdminReply list_keys(const http::Request&, const ServingState& state) {
   return {200, out.end_array().end_object().take()};
 }
 
-/// The keys file with one key, from the client's description of it and a hash.
+/// Reads a key from the client's description, by the same rules as in a keys file, and adds its
+/// hash.
 Result<config::ClientKey> read_key(std::string_view body, const std::string& hash) {
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::string(body)));
   const json::Value root = document.root();

@@ -116,8 +116,8 @@ class ManagementHandler {
     } else {
       std::function<void()> run = [&] {
         reply = run_handler(exchange.request, *state, changes);
-        // The line is written before the answer, so if the process is killed, every change that
-        // was answered has its line.
+        // Write the line before the reply. So every change that was confirmed has its line, even if
+        // the process is killed.
         if (changes) state->audit.add_written(change_entry(exchange.request, *state, reply));
       };
       const bool ran = co_await pool_.run(std::move(run));

@@ -143,7 +143,7 @@ OrFailure<void> check_lengths(const Reranker& reranker, std::string_view query,
   return {};
 }
 
-// Refuses a request that wants the beginning of a text cut, because the end is.
+// Refuses a request to truncate the beginning of texts, because this model truncates the end.
 OrFailure<void> check_direction(const json::Value& root) {
   const auto direction = root.find("truncation_direction");
   if (!direction || direction->is_null()) return {};
