@@ -1,4 +1,4 @@
-// The functions for requests. Each reads what Redis has now, and none waits for a write.
+// The functions for requests. Each reads the present state of Redis, and none waits for a write.
 
 #include <algorithm>
 #include <charconv>
@@ -12,7 +12,7 @@
 namespace signalbox::shared_memories {
 namespace {
 
-using Words = std::deque<std::string>;  // commands have views of them
+using Words = std::deque<std::string>;  // commands hold views of them
 
 }  // namespace
 
@@ -31,7 +31,7 @@ Result<RedisValue> RedisMemories::run(std::string_view script, std::string_view 
 }
 
 tl::unexpected<Error> RedisMemories::hidden(const Error& error, tl::unexpected<Error> shown) {
-  // If it does not answer, the thread that follows logs that.
+  // Log refusals only; the follower logs a server that does not respond.
   if (error.code == Code::kUpstream && !refusal_logged_.exchange(true))
     log::warn("memory", "{}: {}", kSection, error.message);
   return shown;

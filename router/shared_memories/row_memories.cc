@@ -60,7 +60,7 @@ bool RowMemories::is_deleted(std::string_view owner, std::string_view id, uint64
   return journal_.is_deleted(owner, id, moment);
 }
 
-// If the server does not answer, the thread that follows logs that.
+// Logs refusals only; the thread that follows the server logs that it does not respond.
 tl::unexpected<Error> RowMemories::hidden(const Error& error, tl::unexpected<Error> shown) {
   if (error.code != Code::kDeadline && !refusal_logged_.exchange(true))
     log::warn("memory", "{}: {}", kSection, error.message);
@@ -197,8 +197,8 @@ Result<std::vector<Found>> RowMemories::search(std::string_view user,
                                                double similarity_min,
                                                const memories::WordQuery* words, TimePoint now) {
   SIGNALBOX_TRY_VOID(check_vector(vector));
-  // The collection exists from the first search on. So it is there when a turn is under way, and a
-  // deletion is remembered in it.
+  // The first search makes the collection. So it exists while a turn is in progress, and a deletion
+  // can be stored in it.
   if (!is_readable()) return unreadable();
   const auto fits = prepare(vector.values.size());
   if (!fits) return hidden(fits.error(), unreadable());
