@@ -1,5 +1,5 @@
-// A full server refuses a script at its first write, if that one needs memory, and lets all later
-// ones pass. So a record that has no room is refused before anything is changed, and a list or a
+// A full server refuses a script at its first write if that write needs memory, and accepts all
+// later writes. So a record that has no room is refused before anything is changed, and a list or a
 // deletion, which begins with DEL, works on a full server. All moments are the server's time in
 // milliseconds, so that the clocks of routers do not matter.
 
