@@ -178,7 +178,7 @@ bool WriteQueue::has_room(size_t bytes) const {
   return bytes_ + bytes <= bytes_max_ / 2;
 }
 
-// Replies do not wait for a server that does not take their responses.
+// Lets the replies go on, because they need not wait for a server that accepts no records.
 void WriteQueue::stop_waiting() {
   std::vector<std::function<void()>> done;
   {
