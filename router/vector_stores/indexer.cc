@@ -1,5 +1,5 @@
-// A failure that may pass, such as that of a server, is tried again for ever, with pauses: after a
-// change of the model, nobody would attach the files again.
+// A failure that may be temporary, such as that of a server, is retried for ever, with pauses.
+// Otherwise, after a change of the model, nobody would attach the files again.
 
 #include "router/vector_stores/indexer.h"
 
@@ -178,8 +178,8 @@ Indexer::Outcome Indexer::run(const Job& job, const std::stop_token& stop) {
   const Result<bool> published = embedded ? publish(job, *std::move(embedded), Room::kNeeded)
                                           : tl::unexpected<Error>(std::move(embedded).error());
   if (published && *published) return Outcome::kDone;
-  // An attempt that may be repeated leaves the vectors of another model, which show that the entry
-  // was done.
+  // Before a retry, keep the vectors of another model, because they show that the entry was
+  // completed once.
   if (has_written || (!published && is_final(published.error().code))) {
     if (const auto removed = disk_.remove_embedded(job.entry); !removed)
       log::warn("vector_stores", "{}", removed.error().message);
@@ -232,7 +232,7 @@ Result<void> Indexer::restore(const Job& job) {
   return {};
 }
 
-// Its rows are in the index before the registry has its chunks, so that no search waits for them.
+// Adds the rows to the index before the registry gets the chunks, so that no search waits for them.
 Result<bool> Indexer::publish(const Job& job, Embedded embedded, Room room) {
   const uint64_t number = job.entry.number;
   const std::vector<std::string_view> texts(embedded.chunks.begin(), embedded.chunks.end());
@@ -251,9 +251,9 @@ Result<bool> Indexer::publish(const Job& job, Embedded embedded, Room room) {
   return registered;
 }
 
-// If this failed, vectors would be deleted, and a client would have to attach the file again. So an
-// entry that was admitted keeps its bytes, even if their bound is lower now or words count for
-// more. The bound of chunks is checked at each start.
+// An entry that was admitted before is not refused for its bytes, even if the limit is lower now or
+// words take more. Otherwise its vectors would be deleted, and a client would have to attach the
+// file again. The limit of chunks is checked at each start.
 Result<bool> Indexer::enter(const Job& job, Chunks chunks, uint64_t bytes, Room room) {
   Registry& registry = shared_.registry;
   RegisteredEntry* const registered = registry.entry(job.entry.number);
@@ -275,7 +275,8 @@ void Indexer::fail_entry(const Job& job, const Error& error) {
     registered->entry.error = error.message;
     failed = registered->entry;
   }
-  // An operator may bring back a file that is damaged, so the next start tries again.
+  // Do not record this failure: an operator may restore the damaged file, so the next start tries
+  // again.
   if (error.code == Code::kCorrupt) return;
   if (const auto written = disk_.write(failed); !written)
     log::warn("vector_stores", "{}", written.error().message);
@@ -321,7 +322,7 @@ std::vector<Found> found_of(Registry& registry, std::span<const ChunkHit> hits,
 
 }  // namespace
 
-// The entries, their chunks and the index are of one round, also if another begins meanwhile.
+// Uses entries, chunks and an index of one round, even if another round begins meanwhile.
 Result<std::vector<Found>> Indexer::search(std::string_view id, const Search& search,
                                            const engine::Patience& patience) const {
   Round round;
