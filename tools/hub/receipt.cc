@@ -1,4 +1,4 @@
-// Written by us, but a file that a user can edit: read with the same care as a foreign one.
+// The file is ours, but users can edit it, so it is read with the same care as a foreign one.
 
 #include "tools/hub/receipt.h"
 

@@ -37,8 +37,8 @@ import trunk
 HEADS = ("jailbreak", "injection")
 LIMIT = math.log(0.7 / 0.3)  # the log-odds of the threshold 0.7
 MARGIN = 2  # the log-odds by which every text shall be right
-# How often each group is drawn, relative to the others, and the most rows of it. A group is an origin and a label;
-# prompts of more than 128 tokens are "long" and have groups of their own.
+# Each group's relative share of the draws, and the most rows of it. A group has one origin and one label; prompts of
+# more than 128 tokens are "long" and have groups of their own.
 SHARES = {
     "confidential 0": (10, 3000), "followups 0": (14, 3000), "templates 0": (9, 3000), "frame 0": (7, 3000), "short 0": (5, 3000),
     "written 0": (5, 3000), "scenes 0": (2, 3000), "generated 0": (2, 3000), "guards 0": (5, 3000), "everyday 0": (3, 3000),

@@ -106,7 +106,7 @@ class Maker:
         return code
 
 
-# Wishes for a text about something, whose subject is what a pretext mentions.
+# Requests for a text about a subject. A pretext mentions the same subject.
 ABOUT = re.compile(r"(?:(?:please|can you|could you) )*(?:write|give|create|provide|develop|make|produce|draft|generate|list|describe|"
                    r"explain|teach|tell|show|outline|suggest|compose|construct|publish|design)\b.{0,60}?\b"
                    r"(?:how (?:to|i can|can i|do i|one can)|ways? (?:to|of)|(?:instructions|tutorial|guide|steps|tips|plan|manual) (?:on|for|to)"
