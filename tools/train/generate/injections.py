@@ -116,7 +116,7 @@ QUESTION = re.compile(r"(?:how|where|what|which)\b.{0,40}?\b(?:can i|do i|to|sho
 
 
 def gerund(wish):
-    """Returns what a wish asks for as an activity: "writing a poem" for "Write a poem.", "baking bread" for "How do I bake bread?"."""
+    """Returns the activity that a wish requests: "writing a poem" for "Write a poem.", "baking bread" for "How do I bake bread?"."""
     text = wish.strip().rstrip(".?! ")
     found = ABOUT.fullmatch(text) or QUESTION.fullmatch(text)
     text = common.lower_first(found[1] if found else text)
