@@ -129,7 +129,7 @@ Result<std::unique_ptr<Clients>> Clients::create(const config::Config& config,
     SIGNALBOX_TRY(out->verifier_,
                   tokens::Verifier::create(config.access.tokens, config.source, sources));
   }
-  if (out->has_place()) out->thread_ = std::thread([self = out.get()] { self->watch(); });
+  if (out->can_change_keys()) out->thread_ = std::thread([self = out.get()] { self->watch(); });
   const std::lock_guard lock(history.mutex);
   history.has_started = true;
   return out;
@@ -141,8 +141,8 @@ Result<void> Clients::find_store() {
   for (const auto& [settings, store] : history_.stores) {
     if (settings == access_.keys_store) store_ = store.lock();
   }
-  is_joined_ = store_ != nullptr;
-  if (!is_joined_) {
+  shares_store_ = store_ != nullptr;
+  if (!shares_store_) {
     SIGNALBOX_TRY(store_, shared_keys::open(access_.keys_store));
     history_.stores.emplace_back(access_.keys_store, store_);
   }
@@ -159,8 +159,8 @@ Result<void> Clients::begin() {
   Result<void> done = read();
   if (done || store_ == nullptr || done.error().code == Code::kInvalid) return done;
   const std::lock_guard lock(history_.mutex);
-  if (lacks_keys_ && history_.has_started && !is_joined_) return done;
-  began_without_ = lacks_keys_;
+  if (lacks_keys_ && history_.has_started && !shares_store_) return done;
+  began_without_keys_ = lacks_keys_;
   return {};
 }
 
@@ -283,7 +283,7 @@ void Clients::note_changes(const std::vector<config::ClientKey>& keys, const std
   const auto note_key = [&, first = is_first](std::string_view event, std::string_view name) {
     if (!first) note(std::move(audit::Entry(event).text("key", name)));
   };
-  if (is_first && began_without_) note(audit::Entry("keys_read"));
+  if (is_first && began_without_keys_) note(audit::Entry("keys_read"));
   for (const auto& [name, text] : now) {
     const auto before = noted.find(name);
     if (before == noted.end()) {
@@ -343,7 +343,7 @@ Result<std::vector<config::ClientKey>> Clients::stored() const {
 }
 
 Result<void> Clients::change(const KeyChange& change) {
-  if (!has_place()) {
+  if (!can_change_keys()) {
     return fail(Code::kInvalid,
                 "global.access.keys_file: the configuration names no file for keys; add "
                 "\"keys_file: keys.json\"");

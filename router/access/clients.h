@@ -93,7 +93,7 @@ class Clients {
   /// True if the keys of the store were never read. Does not block.
   bool awaits_keys() const { return awaits_keys_; }
   /// True if the configuration names a file or a store, so that keys can be changed.
-  bool has_place() const { return !file_.empty() || store_ != nullptr; }
+  bool can_change_keys() const { return !file_.empty() || store_ != nullptr; }
   /// Null: the configuration names no store.
   const shared_keys::SharedKeys* store() const { return store_.get(); }
   /// SHA-256 in hexadecimal digits of the keys of the file or store, as they were read last; "" if
@@ -145,8 +145,8 @@ class Clients {
   const std::filesystem::path file_;
   /// Owned by the configurations with these settings; null: there is none.
   std::shared_ptr<shared_keys::SharedKeys> store_;
-  bool is_joined_ = false;  // another live configuration uses the same store
-  std::string place_;       // the file's path or the store's name
+  bool shares_store_ = false;  // another live configuration uses the same store
+  std::string place_;          // the file's path or the store's name
   std::vector<config::Network> proxies_;
   std::unique_ptr<const tokens::Verifier> verifier_;  // null: no token is accepted
   mutable std::atomic<bool> warned_{
@@ -156,7 +156,7 @@ class Clients {
   std::atomic<bool> awaits_keys_{false};  // they never were
   // The history's mutex guards these.
   shared_keys::KeySetPointer seen_;  // the set of the store that was tried last
-  bool began_without_ = false;       // the audit log records the first keys of the store
+  bool began_without_keys_ = false;  // the audit log records the first keys of the store
   bool lacks_file_ = false;          // a missing file was logged
 
   mutable std::mutex mutex_;  // guards the rest

@@ -84,7 +84,7 @@ AdminReply list_keys(const http::Request&, const ServingState& state) {
   if (!stored) return AdminReply::of(access::failure_of(stored.error()));
   json::Writer out;
   out.begin_object().member("required", clients.requires_key());
-  out.member("has_file", clients.has_place());  // also true for a store: keys can be added
+  out.member("has_file", clients.can_change_keys());  // also true for a store: keys can be added
   if (clients.store() != nullptr) write_store(out, *clients.store());
   out.key("keys").begin_array();
   for (const auto& key : clients.configured()) write_key(out, key, kInConfiguration);
