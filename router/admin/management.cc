@@ -106,7 +106,7 @@ class ManagementHandler {
 
   http::Task<> operator()(http::Exchange exchange) const {
     const auto state = current_.get();
-    const bool only_reads = reading_ && reading_->are_these(exchange.request);
+    const bool only_reads = reading_ && reading_->only_reads(exchange.request);
     const bool changes = changes_ && !only_reads;
     AdminReply reply;
     if (auto refused = refusal(state.get(), only_reads ? reading_->permission : permission_,
