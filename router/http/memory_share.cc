@@ -24,7 +24,7 @@ struct MemoryBound::Wait {
     Timers ended;
     {
       const std::lock_guard lock(bound.mutex_);
-      share.found_family();
+      share.start_family();
       Family& family = *share.family_;
       if (family.arrival == 0) family.arrival = ++bound.arrivals_;
       const auto is_older = [&family](const Wait* each) {
@@ -239,13 +239,13 @@ MemoryShare MemoryShare::beside() {
   out.bound_ = bound_;
   if (bound_ == nullptr) return out;
   const std::lock_guard lock(bound_->mutex_);
-  found_family();
+  start_family();
   out.family_ = family_;
   return out;
 }
 
 // The caller holds the lock.
-void MemoryShare::found_family() {
+void MemoryShare::start_family() {
   if (family_) return;
   family_ = std::make_shared<MemoryBound::Family>();
   family_->arrival = arrival_;

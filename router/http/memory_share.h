@@ -114,7 +114,7 @@ class MemoryShare {
   friend class MemoryBound;
   void swap(MemoryShare& other) noexcept;
   uint64_t bytes_beside() const;
-  void found_family();
+  void start_family();
 
   MemoryBound* bound_ = nullptr;
   uint64_t bytes_ = 0;
