@@ -176,26 +176,26 @@ Result<void> RowMemories::write_deletions(std::span<const Deletion> deletions) {
 Result<void> RowMemories::carry_out(const Deletion& deletion) {
   const std::string written = deletion_row(deletion, 1, 0, 0).id;
   // A deletion of everything includes earlier deletions, so their rows can go.
-  const auto stands = [&](const Row& row) {
+  const auto confirms = [&](const Row& row) {
     return row.id == written ||
            (row.kind == RowKind::kDeletionOfAll && row.entry.moment > deletion.moment);
   };
-  const auto is_over = [&](const Row& row) {
+  const auto is_obsolete = [&](const Row& row) {
     return deletion.id.empty() ? row.id != written && row.entry.moment < deletion.moment
                                : row.id == deletion.id;
   };
   for (int i = 0; i < kRemovals; ++i) {
     SIGNALBOX_TRY(const Rows found, query({.owner = deletion.owner, .most = kRowsMax}));
-    const bool stands_there = std::ranges::any_of(found.rows, stands);
-    if (!stands_there && found.count() < kRowsMax)
+    const bool is_confirmed = std::ranges::any_of(found.rows, confirms);
+    if (!is_confirmed && found.count() < kRowsMax)
       return fail(Code::kUpstream, "{}: it has acknowledged a deletion and does not return it",
                   server_->name());
-    std::vector<std::string> over;
+    std::vector<std::string> obsolete;
     for (const Row& row : found.rows) {
-      if (is_over(row)) over.push_back(row.id);
+      if (is_obsolete(row)) obsolete.push_back(row.id);
     }
-    if (over.empty() && stands_there) return {};
-    SIGNALBOX_TRY_VOID(remove(over));
+    if (obsolete.empty() && is_confirmed) return {};
+    SIGNALBOX_TRY_VOID(remove(obsolete));
   }
   return fail(Code::kUpstream, "{}: it still has rows whose deletion it has acknowledged",
               server_->name());

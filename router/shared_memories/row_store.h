@@ -65,7 +65,7 @@ class RowMemories final : public SharedMemories {
   bool takes_deletions() const;
   bool is_deleted(std::string_view owner, std::string_view id, uint64_t moment) const;
   /// Logs an error of the server once, and returns what the caller may know.
-  tl::unexpected<Error> hidden(const Error& error, tl::unexpected<Error> shown);
+  tl::unexpected<Error> log_and_hide(const Error& error, tl::unexpected<Error> shown);
 
   // Rows.
   /// Checks the collection at the first call, and makes a missing one unless `dimension` is 0,
