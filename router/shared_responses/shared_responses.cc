@@ -174,7 +174,7 @@ Result<void> SharedByServer::remove(std::string_view id, int64_t ttl_s) {
 
 Result<void> SharedByServer::delete_all(std::span<const NamedDeletion> deletions) {
   SIGNALBOX_TRY_VOID(server_->remove(deletions));
-  queue_.set_taking();
+  queue_.set_accepting();
   for (const auto& [id, until_ms] : deletions) learn(id, until_ms);
   return {};
 }

@@ -64,7 +64,7 @@ class WriteQueue {
   /// These set the state and log each change once. set_working() also retries the failed records.
   void set_working();
   void set_refusing(const Error& why);
-  void set_taking();
+  void set_accepting();
   void set_away(const Error& why);
   bool is_away() const;
   /// Returns true if the queue would be at most half full with these bytes. The other half is kept
@@ -88,11 +88,11 @@ class WriteQueue {
   Item take();
   std::function<void()> release(Item& item);
   std::function<void()> settle(Item item, const Result<void>& written);
-  size_t left() const;
+  size_t count_unwritten() const;
   void refuse_for_now(const Error& why);
-  void take_again();
+  void retry_failed();
   void stop_waiting();
-  void bound(std::vector<std::function<void()>>& done);
+  void drop_excess(std::vector<std::function<void()>>& done);
 
   const std::string server_;
   const size_t bytes_max_;
