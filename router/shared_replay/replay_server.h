@@ -21,7 +21,7 @@ namespace signalbox::shared_replay {
 inline constexpr size_t kShadowsMax = 64;
 /// For this long after a deletion, the server refuses late records to which the deletion applies.
 /// No record takes longer to arrive.
-inline constexpr std::chrono::milliseconds kOnItsWay{600'000};
+inline constexpr std::chrono::milliseconds kArrivesWithin{600'000};
 /// Deletions are remembered for this long. If a server is restored from older data, deleted records
 /// come back.
 inline constexpr std::chrono::milliseconds kDeletionsLast{int64_t{60} * 86'400'000};
@@ -59,8 +59,8 @@ struct FoundRecord {
 
 struct Removed {
   size_t count = 0;
-  uint64_t moment = 0;     // records before it were deleted
-  bool may_leave = false;  // there may be more records to delete
+  uint64_t moment = 0;      // records before it were deleted
+  bool may_remain = false;  // there may be more records to delete
 };
 
 /// Thread-safe; calls block. Errors: kUpstream (the server refuses it), others if it did not answer

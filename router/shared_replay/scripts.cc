@@ -215,7 +215,7 @@ std::string script_of(std::string_view body) {
              "local bytes_max, shadows_max, outcomes_max, deletions_max, record_bytes, on_its_way, "
              "deletions_last_s = {}, {}, {}, {}, {}, {}, {}",
              kTextBytesMax, kShadowsMax, observe::Replay::kOutcomesMax, stores::Deletions::kMax,
-             kRecordBytes, kOnItsWay.count(),
+             kRecordBytes, kArrivesWithin.count(),
              std::chrono::duration_cast<std::chrono::seconds>(kDeletionsLast).count()) +
          std::string(kCommon) + std::string(body);
 }

@@ -265,7 +265,7 @@ Result<size_t> ReplayByServer::delete_all(Deletion deletion) {
     SIGNALBOX_TRY(const Removed done, server_->remove(deletion, is_first));
     deletion.moment = done.moment;
     out += done.count;
-    goes_on = done.may_leave;
+    goes_on = done.may_remain;
   }
   const std::lock_guard lock(mutex_);
   deletions_.add(deletion.name(), now_ms() + kDeletionsLast.count(), now_ms());

@@ -23,8 +23,8 @@ class SharedReplay : public observe::Replay {
 
 struct SharingOptions {
   size_t waiting_bytes = size_t{16} << 20;  // of records that are not written yet
-  /// Half of kOnItsWay, so that no deleted record is written.
-  std::chrono::milliseconds waits_max{kOnItsWay / 2};
+  /// Half of kArrivesWithin, so that no deleted record is written.
+  std::chrono::milliseconds waits_max{kArrivesWithin / 2};
   std::chrono::milliseconds grace{1000};  // before records are read: deletions come first
 };
 /// Connects in the background.

@@ -151,7 +151,7 @@ std::string statement_of(std::string_view text, const std::string& name,
                      arg("never", kNever), arg("row", kRowBytes), arg("bytes", kTextBytesMax),
                      arg("most", kRemovedAtOnce), arg("shadows", kShadowsMax),
                      arg("outcomes", observe::Replay::kOutcomesMax),
-                     arg("last", kDeletionsLast.count()), arg("on_its_way", kOnItsWay.count()),
+                     arg("last", kDeletionsLast.count()), arg("on_its_way", kArrivesWithin.count()),
                      arg("announce", stores::announce_deletions(name, "named")));
 }
 
