@@ -71,7 +71,7 @@ Result<void> Ledger::read_month(Day today) {
   SIGNALBOX_TRY_VOID(source->each(
       begin_of(Spending::Per::kMonth, today), today,
       [this](const Account& account, const Spent& spent) { totals_.count(account, spent.cost); }));
-  totals_.set_file();
+  totals_.mark_as_from_file();
   return {};
 }
 

@@ -49,7 +49,7 @@ void Totals::begin(Period& period, Day day) {
   period.own = period.before = period.stored = 0;
 }
 
-void Totals::set_file() {
+void Totals::mark_as_from_file() {
   for (auto& [name, total] : totals_) {
     total.day.before = total.day.own;
     total.month.before = total.month.own;

@@ -72,7 +72,7 @@ class Totals {
   void count(const Account& account, double cost);
   /// Marks all spending counted so far as read from the file. Call it before anything else is
   /// counted.
-  void set_file();
+  void mark_as_from_file();
 
   /// The cost in this period of a key, a user or a group.
   double cost_of(config::Spending::By by, std::string_view name, std::string_view currency,
