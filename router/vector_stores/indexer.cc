@@ -175,7 +175,7 @@ Indexer::Outcome Indexer::run(const Job& job, const std::stop_token& stop) {
       embedded = tl::unexpected<Error>(std::move(written).error());
   }
   const bool has_written = embedded.has_value();
-  const Result<bool> published = embedded ? publish(job, *std::move(embedded), Room::kNeeded)
+  const Result<bool> published = embedded ? publish(job, *std::move(embedded), Admission::kRequired)
                                           : tl::unexpected<Error>(std::move(embedded).error());
   if (published && *published) return Outcome::kDone;
   // Before a retry, keep the vectors of another model, because they show that the entry was
@@ -227,13 +227,13 @@ Result<void> Indexer::restore(const Job& job) {
   const Embedder& embedder = job.round.embedder;
   if (embedded.model != embedder.name || embedded.dim != embedder.model->dim())
     return fail(Code::kNotFound, "another model has embedded it");
-  SIGNALBOX_TRY(const bool is_done, publish(job, std::move(embedded), Room::kTaken));
+  SIGNALBOX_TRY(const bool is_done, publish(job, std::move(embedded), Admission::kGranted));
   if (!is_done) return fail(Code::kCancelled, "the entry is not needed any more");
   return {};
 }
 
 // Adds the rows to the index before the registry gets the chunks, so that no search waits for them.
-Result<bool> Indexer::publish(const Job& job, Embedded embedded, Room room) {
+Result<bool> Indexer::publish(const Job& job, Embedded embedded, Admission admission) {
   const uint64_t number = job.entry.number;
   const std::vector<std::string_view> texts(embedded.chunks.begin(), embedded.chunks.end());
   word_search::TextWords words(texts);
@@ -245,7 +245,7 @@ Result<bool> Indexer::publish(const Job& job, Embedded embedded, Room room) {
   Result<bool> registered = false;
   {
     const std::lock_guard lock(shared_.mutex);
-    registered = enter(job, std::move(chunks), bytes, room);
+    registered = enter(job, std::move(chunks), bytes, admission);
   }
   if (!registered || !*registered) remove_rows(*job.round.index, number, count);
   return registered;
@@ -254,12 +254,13 @@ Result<bool> Indexer::publish(const Job& job, Embedded embedded, Room room) {
 // An entry that was admitted before is not refused for its bytes, even if the limit is lower now or
 // words take more. Otherwise its vectors would be deleted, and a client would have to attach the
 // file again. The limit of chunks is checked at each start.
-Result<bool> Indexer::enter(const Job& job, Chunks chunks, uint64_t bytes, Room room) {
+Result<bool> Indexer::enter(const Job& job, Chunks chunks, uint64_t bytes, Admission admission) {
   Registry& registry = shared_.registry;
   RegisteredEntry* const registered = registry.entry(job.entry.number);
   if (!is_open(job)) return false;
   SIGNALBOX_TRY_VOID(registry.admit_chunks(job.entry.store, chunks->texts.size()));
-  if (room == Room::kNeeded) SIGNALBOX_TRY_VOID(registry.admit_bytes(job.file.owner, bytes));
+  if (admission == Admission::kRequired)
+    SIGNALBOX_TRY_VOID(registry.admit_bytes(job.file.owner, bytes));
   registry.set_chunks(*registered, std::move(chunks), bytes, job.round.number);
   return true;
 }

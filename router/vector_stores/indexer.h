@@ -70,13 +70,13 @@ class Indexer {
   /// Reads the vectors from the disk. Errors: those of reading; kNotFound if another model made
   /// them.
   Result<void> restore(const Job& job);
-  /// The admission of chunks. kNeeded: they must fit the limits. kTaken: they were on the disk, so
-  /// they were admitted before.
-  enum class Room : uint8_t { kNeeded, kTaken };
+  /// The admission of chunks. kRequired: they must fit the limits. kGranted: they were on the disk,
+  /// so they were admitted before.
+  enum class Admission : uint8_t { kRequired, kGranted };
   /// Returns false if the entry is not wanted any more.
-  Result<bool> publish(const Job& job, Embedded embedded, Room room);
+  Result<bool> publish(const Job& job, Embedded embedded, Admission admission);
   /// Returns false if the entry is not wanted any more. Under the lock of the registry.
-  Result<bool> enter(const Job& job, Chunks chunks, uint64_t bytes, Room room);
+  Result<bool> enter(const Job& job, Chunks chunks, uint64_t bytes, Admission admission);
   void fail_entry(const Job& job, const Error& error);
   Job job_of(const Entry& entry) const;  // under the lock of the registry
 
