@@ -46,7 +46,7 @@ Result<void> ChainWriter::open() {
   if (file_.end().number == 0) {
     log::info("audit", "{}: a new log begins", path_.string());
   } else {
-    log::info("audit", "{}: goes on after entry {}; its digest is {}", path_.string(),
+    log::info("audit", "{}: the chain goes on after entry {}; its digest is {}", path_.string(),
               file_.end().number, file_.end().digest);
   }
   if (torn > 0) {

@@ -73,7 +73,7 @@ int rerank_command(int argc, char** argv) {
       "signalbox rerank",
       "Reads lines {\"query\": ..., \"documents\": [...]} and writes {\"results\": [{\"index\", "
       "\"score\"}]}, best first.\nThe model is a cross-encoder with one label. A score is between "
-      "0 and 1 unless the model's config.json\nselects raw scores. A query and its document are "
+      "0 and 1 unless the model's config.json selects raw scores. A query and its document are "
       "truncated to the model's limit of tokens.");
   add_model_options(options);
   return with_model(options, argc, argv,
