@@ -227,6 +227,38 @@ test("a prompt that only the model's card states comes from the list of models",
   assert.equal(plain.out, (await run(["embed", "--model", "plain"], { input: '{"text": "the cat"}\n' })).out, plain.err);
 });
 
+// Compares the user's text with an example. models/minilm, which would stand in, does not exist here.
+const configuration = (catalog) => `version: v0.3
+listeners: [{name: test, address: 127.0.0.1, port: 0}]
+providers:
+  defaults: {default_model: general}
+  models: [{name: general, backend_refs: [{name: echo, type: echo}]}]
+routing:
+  signals: {embeddings: [{name: sitting, threshold: 0.99, candidates: [the cat sat]}]}
+  decisions:
+    - {name: cats, rules: {type: embedding, name: sitting}, modelRefs: [{model: general}]}
+global: {model_catalog: ${catalog}}
+`;
+const kEmbedders = {
+  "a path": "{embeddings: {semantic: {mmbert_model_path: models/mom-embedding-ultra, embedding_config: {model_type: mmbert, target_dimension: 4}}}}",
+  "a binding": `{deployments: {text: {provider: candle, artifact: models/mom-embedding-ultra}},
+  bindings: {embedding: {deployment: text, contract: embedding.v1, adapter: modernbert}}}`,
+};
+
+for (const [form, catalog] of Object.entries(kEmbedders)) {
+  test(`a configuration that names its embedder by ${form} finds it after the command of its notice`, async () => {
+    hub.add("llm-semantic-router/mmbert-embed-32k-2d-matryoshka", modelFiles());
+    await writeFile(join(folder, "config.yaml"), configuration(catalog));
+    const check = async () => (await run(["config", "check", "config.yaml"])).out;
+    const notice = (await check()).match(/no model at "models\/mom-embedding-ultra"; fetch it with `signalbox (models pull [^`]+)`; the model at "models\/minilm"/);
+    assert.ok(notice, await check());
+    assert.equal((await run(notice[1].split(" "))).status, 0);
+    assert.doesNotMatch(await check(), /no model at/);
+    const { out, err } = await run(["route", "--config", "config.yaml"], { input: '{"text": "the cat sat"}\n' });
+    assert.equal(JSON.parse(out).decision, "cats", out + err);
+  });
+}
+
 test("an adapter brings its base model", async () => {
   hub.add("owner/tiny", modelFiles());
   hub.add("other/tuned", { ...adapter("owner/tiny"), "vocab.txt": kVocabulary.join("\n") });
