@@ -142,6 +142,37 @@ test("PyTorch and ONNX are converted on the way and give the same weights", asyn
   }
 });
 
+// A package of npm with a list of its files, as the built-in list has them, and an npm that unpacks it.
+async function listedPackage(name, files) {
+  const lines = [];
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(join(folder, "bin", "package"), { recursive: true });
+    await writeFile(join(folder, "bin", "package", path), content);
+    const bytes = Buffer.from(content);
+    lines.push(`          - {name: ${path}, path: ${path}, bytes: ${bytes.length}, sha256: ${createHash("sha256").update(bytes).digest("hex")}}`);
+  }
+  await writeFile(join(folder, "bin", "npm"), '#!/bin/sh\nwhile [ "$1" != --prefix ]; do shift; done\nmkdir -p "$2/node_modules/@some" && cp -R "$(dirname "$0")/package" "$2/node_modules/@some/"\n', { mode: 0o755 });
+  await writeFile(join(folder, "list.yaml"), `default: [${name}]\nmodels:\n  ${name}:\n    summary: s\n    licence: MIT\n    sources:\n      - npm: "@some/package"\n        version: 1.0.0\n        files:\n${lines.join("\n")}\n`);
+}
+
+test("a listed model with ONNX only is converted on the way, and again if its weights change", async () => {
+  const { "model.safetensors": _, ...rest } = modelFiles();
+  await listedPackage("tiny", { ...rest, "model.onnx": onnx(tensors()) });
+  const list = ["--manifest", "list.yaml"], env = { PATH: `${join(folder, "bin")}:${process.env.PATH}` };
+  assert.match((await pulled("tiny", env, ...list)).err, /tiny: \d of \d files fetched .*\ntiny: converting model\.onnx/);
+  hub.add("owner/same", modelFiles());
+  await pulled("hf:owner/same");
+  const embed = async (model) => (await run(["embed", "--model", model], { input: '{"text": "a mat"}\n' })).out;
+  assert.equal(await embed("tiny"), await embed("same"));
+  assert.doesNotMatch((await pulled("tiny", env, ...list)).err, /converting/);
+  await writeFile(path("tiny", "model.onnx"), "damaged");
+  assert.match((await pulled("tiny", env, ...list)).err, /fetching it again[^]*converting model\.onnx/);
+  await rm(path("tiny", "model.safetensors"));
+  assert.match((await run(["models", "list", "--json", ...list])).out, /"name":"tiny".*"state":"part"/);
+  assert.match((await pulled("tiny", env, ...list)).err, /nothing to fetch[^]*converting model\.onnx/);
+  assert.equal(await embed("tiny"), await embed("same"));
+});
+
 test("a progress bar is drawn on a terminal and nowhere else", async () => {
   hub.add("owner/tiny", modelFiles());
   const onTerminal = await new Promise((resolve) => execFile("script", ["-qec", `${process.env.SIGNALBOX} models pull hf:owner/tiny`, "/dev/null"],
