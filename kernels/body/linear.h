@@ -36,6 +36,7 @@ constexpr int64_t block_steps() {
 /// A tile of rows and a block of steps of one panel.
 template <class Product>
 struct Tile {
+  Product& product;
   int64_t panel;
   int64_t top;  // the first row
   int64_t rows;
@@ -55,7 +56,7 @@ struct Tile {
   }
   [[gnu::always_inline]] void run() const {
     choose([&]<bool kAdds>() {
-      Product::template run<kAdds>(rows, steps, x, x_stride, weights, sums, ahead);
+      product.template run<kAdds>(rows, steps, x, x_stride, weights, sums, ahead);
     });
   }
 };
@@ -80,7 +81,7 @@ void run_block(Tile<Product> tile, const Multiply& multiply) {
   }
 }
 
-/// Product is supplied by the tier:
+/// Product is supplied by the tier, and one is made for each call:
 ///   Format, X (type of activations), Sum
 ///   kRows, the maximum rows of a tile; kPasses over its steps
 ///   run<kAdds>(rows, steps, x, x_stride, weights, sums, ahead): sums (rows, 64) = x times a block
@@ -95,6 +96,7 @@ void sweep_tiles(int64_t rows, int64_t in, int64_t panels, const typename Produc
   const int64_t steps = steps_of<Format>(in);
   const int64_t stride = row_stride<Format>(in);
   const int64_t sweep = rows > 0 ? sweep_rows(rows) : 1;
+  Product product;
   alignas(64) typename Product::Sum sums[kSweepRows * kPanelColumns];
   for (int64_t top = 0; top < rows; top += sweep) {
     const int64_t here = rows - top < sweep ? rows - top : sweep;
@@ -102,7 +104,8 @@ void sweep_tiles(int64_t rows, int64_t in, int64_t panels, const typename Produc
       const Panel<Format> panel(packed, in, p);
       for (int64_t step = 0; step < steps; step += kSteps) {
         const char* block = panel.steps + step * kStepBytes;
-        run_block<Product>({.panel = p,
+        run_block<Product>({.product = product,
+                            .panel = p,
                             .top = top,
                             .rows = here,
                             .is_first = step == 0,
