@@ -103,19 +103,27 @@ class HeadAttentionI16 {
     if (t + kFetchAhead < tokens_) fetch(x + (t + kFetchAhead) * stride_);
   }
 
-  // Writes x (dim) as integers up to query_max_, with pairs `step` words apart. Returns the scale.
-  float quantize(const float* x, int64_t step, int16_t* to) const {
+  // Writes x (dim) as integers up to query_max_ to `to` (at_.dim). Returns the scale. The integers
+  // pass through an array, because the compiler narrows it efficiently at any width.
+  float quantize(const float* x, int16_t* to) const {
+    constexpr int64_t kChunk = 2 * kLanes<Arch>;
     const float largest = largest_magnitude<Arch>(dim_, x);
     const Batch<Arch> inverse(largest > 0 ? query_max_ / largest : 0.0f);
-    for_lanes<Arch>(dim_, [&](int64_t i, int64_t part) {
-      alignas(64) int32_t lanes[kLanes<Arch>];
-      xsimd::nearbyint_as_int(load_at<Arch>(x, i, part) * inverse).store_aligned(lanes);
-      for (int64_t l = 0; l < part; l += 2) {
-        const int16_t pair[2] = {static_cast<int16_t>(lanes[l]),
-                                 static_cast<int16_t>(l + 1 < part ? lanes[l + 1] : 0)};
-        std::memcpy(to + (i + l) * step, pair, sizeof pair);
-      }
+    const auto integers = [&](int64_t i, int64_t lanes) {
+      return xsimd::nearbyint_as_int(load_at<Arch>(x, i, lanes) * inverse);
+    };
+    alignas(64) int32_t wide[kChunk];
+    int64_t i = 0;
+    for (; i + kChunk <= dim_; i += kChunk) {
+      integers(i, kLanes<Arch>).store_aligned(wide);
+      integers(i + kLanes<Arch>, kLanes<Arch>).store_aligned(wide + kLanes<Arch>);
+      for (int64_t c = 0; c < kChunk; ++c) to[i + c] = static_cast<int16_t>(wide[c]);
+    }
+    for_lanes<Arch>(dim_ - i, [&](int64_t c, int64_t lanes) {
+      integers(i + c, lanes).store_aligned(wide);
+      for (int64_t l = 0; l < lanes; ++l) to[i + c + l] = static_cast<int16_t>(wide[l]);
     });
+    if (dim_ < at_.dim) to[dim_] = 0;
     return largest / query_max_;
   }
 
@@ -125,17 +133,24 @@ class HeadAttentionI16 {
                  int64_t scales_at) const {
     auto* panels = part<int16_t>(panels_at);
     auto* scales = part<float>(scales_at);
+    auto* row = part<int16_t>(at_.queries);  // the queries are written later
     for (int64_t t = 0; t < round_up(count, kColumnsI16); ++t) {
       int16_t* to = panels + t / kColumnsI16 * kColumnsI16 * at_.dim + t % kColumnsI16 * 2;
+      const auto put = [&](int64_t d, int32_t pair) {
+        std::memcpy(to + d * kColumnsI16, &pair, sizeof pair);
+      };
       if (t < count) {
         if (t + kFetchAhead < count) fetch(k + (t + kFetchAhead) * stride);
-        scales[t] = quantize(k + t * stride, kColumnsI16, to);
+        scales[t] = quantize(k + t * stride, row);
+        for (int64_t d = 0; d < at_.dim; d += 2) {
+          int32_t pair;
+          std::memcpy(&pair, row + d, sizeof pair);
+          put(d, pair);
+        }
         continue;
       }
       scales[t] = 0;
-      for (int64_t d = 0; d < at_.dim; d += 2) {
-        to[d * kColumnsI16] = to[d * kColumnsI16 + 1] = 0;
-      }
+      for (int64_t d = 0; d < at_.dim; d += 2) put(d, 0);
     }
   }
 
@@ -152,7 +167,7 @@ class HeadAttentionI16 {
     for (int64_t first = 0; first < tokens_; first += kQueryTile) {
       const int64_t count = std::min(kQueryTile, tokens_ - first);
       for (int64_t r = 0; r < count; ++r)
-        scales[r] = scale_ * quantize(k + (first + r) * stride_, 1, rows + r * at_.dim);
+        scales[r] = scale_ * quantize(k + (first + r) * stride_, rows + r * at_.dim);
       multiply_distances(count, part<float>(at_.by_key) + first * terms_.stride());
     }
   }
@@ -226,7 +241,7 @@ class HeadAttentionI16 {
     auto* scales = part<float>(at_.query_scales);
     for (int64_t r = 0; r < count; ++r) {
       fetch(q, r);
-      scales[r] = scale_ * quantize(q + r * stride_, 1, queries + r * at_.dim);
+      scales[r] = scale_ * quantize(q + r * stride_, queries + r * at_.dim);
       part<float>(at_.largest)[r] = -std::numeric_limits<float>::infinity();
       part<float>(at_.sums)[r] = 0.0f;
     }
