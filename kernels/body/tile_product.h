@@ -41,6 +41,7 @@ class TileProduct {
   using Sum = std::conditional_t<kIsI8, int32_t, float>;
   static constexpr int64_t kRows = 2 * kTileRows;
   static constexpr int64_t kPasses = kPanelColumns / 32;
+  static constexpr bool kFetchesInFinish = true;
 
   TileProduct() = default;
   TileProduct(const TileProduct&) = delete;
