@@ -29,8 +29,13 @@ struct PullReceipt {
   const RepositoryFile* find(std::string_view path) const;
 };
 
-/// Returns nullopt if the directory has no receipt. kCorrupt names the file and the member; paths
-/// are checked with is_safe_path().
+/// Reads the text of a receipt. kCorrupt names the member; paths are checked with is_safe_path(),
+/// and digests have 64 hexadecimal digits.
+Result<PullReceipt> parse_receipt(std::string text);
+std::string receipt_text(const PullReceipt& receipt);
+
+/// Returns nullopt if the directory has no receipt. The errors are those of parse_receipt(), with
+/// the name of the file.
 Result<std::optional<PullReceipt>> read_receipt(const std::filesystem::path& directory);
 
 Result<void> write_receipt(const std::filesystem::path& directory, const PullReceipt& receipt);
