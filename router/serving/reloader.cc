@@ -257,7 +257,7 @@ Result<void> Reloader::lay_over(Overlay overlay) {
     refuse(Error{Code::kIo, tried_.text});
     return fail(Code::kIo, "{}", tried_.text);
   }
-  if (const auto noted = announce(); !noted) {
+  if (auto noted = announce(); !noted) {
     // The next look tries it again.
     unnoted_ = std::exchange(tried_, {false, {}});
     refuse(noted.error());

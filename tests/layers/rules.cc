@@ -291,16 +291,15 @@ Problems check_acyclic(const Table& rooms) {
 
 Problems check_rooms(const std::vector<File>& tree, const Table& rooms, std::string_view root) {
   Problems problems;
-  std::map<std::string, size_t> files;  // by folder
+  std::map<std::string, size_t> files;  // by room
   for (const File& file : tree) {
     if (!is_cpp(file.path) || !file.path.starts_with(fmt::format("{}/", root))) continue;
     const auto room =
         longest(rooms, [&](std::string_view prefix) { return is_under(file.path, prefix); });
-    const std::string folder = file.path.substr(0, file.path.rfind('/'));
-    if (room == rooms.end() || folder == root) {
+    if (room == rooms.end() || file.path.find('/', root.size() + 1) == std::string::npos) {
       problems.push_back(at(file, 1, "the file lies in no room"));
-    } else if (++files[folder] == kRoomFilesMax + 1) {
-      problems.push_back(fmt::format("{}: more than {} files", folder, kRoomFilesMax));
+    } else if (++files[room->first] == kRoomFilesMax + 1) {
+      problems.push_back(fmt::format("{}: more than {} files", room->first, kRoomFilesMax));
     }
   }
   return problems;
@@ -327,7 +326,7 @@ Problems check_built(const std::vector<File>& tree) {
         folder.substr(0, folder.rfind('/'));  // its folders may be globbed
     return list.text.find(fmt::format("room({} ", folder)) != std::string::npos ||
            list.text.find(fmt::format(" {}", folder)) != std::string::npos ||
-           list.text.find(fmt::format(" {}/*\n", above)) != std::string::npos;
+           list.text.find(fmt::format(" {}/*", above)) != std::string::npos;
   };
   for (const File& file : tree) {
     if (!file.path.ends_with(".cc")) continue;

@@ -9,8 +9,8 @@
 
 #include "base/ascii.h"
 #include "base/json_writer.h"
+#include "router/compress/excerpt.h"
 #include "router/http/headers.h"
-#include "router/plugins/context_compression/excerpt.h"
 #include "router/plugins/context_compression/tool_results.h"
 
 namespace signalbox::plugins {
@@ -31,7 +31,8 @@ Sizes sizes_of(const Plugin& plugin) {
   const uint64_t min = of.min_tokens > 0 ? of.min_tokens : kMinTokens;
   const uint64_t target =
       of.target_tokens > 0 ? of.target_tokens : std::min(kTargetTokens, min / 2);
-  return {kBytesPerToken * (plugin.mode == "always" ? target + 1 : min), kBytesPerToken * target};
+  return {compress::kBytesPerToken * (plugin.mode == "always" ? target + 1 : min),
+          compress::kBytesPerToken * target};
 }
 
 /// The wishes of a client, as far as the plugin allows them.
@@ -76,7 +77,7 @@ uint64_t target_of(const Plugin& plugin, const ContextRoom& room, std::optional<
 
 struct LongResult {
   json::Value value;
-  Excerpt excerpt;
+  compress::Excerpt excerpt;
 };
 
 /// Shortens the candidates in their order until `needed` bytes are saved. Returns the saved bytes.
@@ -134,7 +135,7 @@ CompressedContext compress_context(const Plugin& plugin, const ContextRoom& room
   if (wish.bypass) return out;
   const uint64_t bytes = document.source().size();
   const std::optional<uint32_t> target = wish.target ? wish.target : plugin.budget.target_tokens;
-  report.tokens_before = report.tokens_after = bytes / kBytesPerToken;
+  report.tokens_before = report.tokens_after = bytes / compress::kBytesPerToken;
   report.target = target_of(plugin, room, target);
   report.outcome = ContextOutcome::kWhole;
   const bool fits = report.target == 0 || report.tokens_before <= report.target;
@@ -146,17 +147,17 @@ CompressedContext compress_context(const Plugin& plugin, const ContextRoom& room
     std::vector<LongResult> candidates;
     for (const json::Value& value : find_earlier_results(document.root(), api)) {
       if (value.text().size() >= sizes.min)
-        candidates.push_back({value, Excerpt(value.text(), question, sizes.target)});
+        candidates.push_back({value, compress::Excerpt(value.text(), question, sizes.target)});
     }
     if (target) {
       std::ranges::stable_sort(candidates, {},
                                [](const LongResult& each) { return each.excerpt.relevance(); });
     }
     const uint64_t needed =
-        target ? bytes - std::min(kBytesPerToken * report.target, bytes) : bytes;
+        target ? bytes - std::min(compress::kBytesPerToken * report.target, bytes) : bytes;
     saved = shorten(candidates, sizes.target, needed, out);
   }
-  report.tokens_after = (bytes - saved) / kBytesPerToken;
+  report.tokens_after = (bytes - saved) / compress::kBytesPerToken;
   if (report.results > 0) report.outcome = ContextOutcome::kShortened;
   if (report.target > 0 && report.tokens_after > report.target)
     report.outcome = ContextOutcome::kOverTarget;

@@ -10,7 +10,7 @@
 #include <cmath>
 
 #include "base/ascii.h"
-#include "router/plugins/context_compression/excerpt.h"
+#include "router/compress/excerpt.h"
 #include "router/plugins/pii/pii_mask.h"
 #include "router/safety/pii/rules.h"
 
@@ -172,8 +172,8 @@ Result<MemoryRules> MemoryRules::create(const config::MemoryStore& store,
   const auto setting = [](const auto& first, const auto& second, auto otherwise) {
     return first.value_or(second.value_or(otherwise));
   };
-  out.bytes_max_ =
-      kBytesPerToken * setting(own.max_inject_tokens, common.max_inject_tokens, kInjectTokens);
+  out.bytes_max_ = compress::kBytesPerToken *
+                   setting(own.max_inject_tokens, common.max_inject_tokens, kInjectTokens);
   out.half_life_days_ = setting(own.recency_decay_days, common.recency_decay_days, kDecayDays);
   out.same_words_ = setting(own.dedup_threshold, common.dedup_threshold, kSameWords);
   for (const std::string& each :

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "router/plugins/context_compression/context_compression.h"
-#include "router/plugins/context_compression/excerpt.h"
+#include "router/compress/excerpt.h"
 #include "router/request/request_text.h"
 #include "router/splice/edit.h"
 
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
   const std::string_view question = text.substr(text.size() - std::min<size_t>(text.size(), 30));
   const size_t bytes_max = 16 + data[0];
-  const plugins::Excerpt excerpt(text, question, bytes_max);
+  const compress::Excerpt excerpt(text, question, bytes_max);
   const std::string shorter = excerpt.shortened(bytes_max);
   SIGNALBOX_CHECK(shorter.size() <= text.size());
   if (request::json_within(text)) SIGNALBOX_CHECK(request::json_within(shorter).has_value());

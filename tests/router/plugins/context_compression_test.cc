@@ -18,9 +18,9 @@
 
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "router/compress/excerpt.h"
 #include "router/config/load.h"
 #include "router/plugins/context_compression/context_compression.h"
-#include "router/plugins/context_compression/excerpt.h"
 #include "router/splice/edit.h"
 
 namespace signalbox::plugins {
@@ -96,7 +96,7 @@ void run(const Value& row) {
   EXPECT_EQ(name_of(out.report.outcome), text_of(row, "outcome"));
   const std::string shorter = splice::apply(document->source(), out.edits);
   if (out.report.outcome != ContextOutcome::kUnused) {
-    EXPECT_EQ(out.report.tokens_after, shorter.size() / kBytesPerToken);
+    EXPECT_EQ(out.report.tokens_after, shorter.size() / compress::kBytesPerToken);
   }
   EXPECT_EQ(out.report.results, number_of(row, "results"));
   const auto result = json::Document::parse(shorter);
@@ -136,12 +136,12 @@ TEST(Excerpt, keeps_the_passage_that_answers) {
   text += "Order 9317 was returned, because the parcel was damaged by rain.\n";
   for (int i = 0; i < 2000; ++i)
     text += fmt::format("Order {} left the warehouse of zone {} on time.\n", 5000 + i, i % 7);
-  const Excerpt excerpt(text, "Why was order 9317 returned?", 2000);
+  const compress::Excerpt excerpt(text, "Why was order 9317 returned?", 2000);
   const std::string shorter = excerpt.shortened(2000);
   EXPECT_LE(shorter.size(), 2000u);
   EXPECT_NE(shorter.find("9317 was returned, because the parcel"), std::string::npos) << shorter;
   EXPECT_TRUE(shorter.starts_with("Order 1000 left")) << shorter;
-  const Excerpt other(text, "Did order 1707 leave on time?", 2000);
+  const compress::Excerpt other(text, "Did order 1707 leave on time?", 2000);
   EXPECT_NE(other.shortened(2000).find("Order 1707 left"), std::string::npos);
 }
 
@@ -155,7 +155,7 @@ TEST(Excerpt, takes_linear_time) {
     double best = 1e9;
     for (int i = 0; i < 3; ++i) {
       const auto began = std::clock();
-      const Excerpt excerpt(text, "Why was order 9317 returned?", 4000);
+      const compress::Excerpt excerpt(text, "Why was order 9317 returned?", 4000);
       EXPECT_LT(excerpt.shortened(4000).size(), text.size());
       best = std::min(best, static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC);
     }
@@ -201,7 +201,7 @@ TEST(Excerpt, keeps_lines_that_answer_questions) {
     std::string text;
     for (size_t k = 0; k < kTables; ++k)
       text += rows[(i + rows.size() - i % kTables + k) % rows.size()].context + "\n\n";
-    const std::string shorter = Excerpt(text, rows[i].question, kBytes).shortened(kBytes);
+    const std::string shorter = compress::Excerpt(text, rows[i].question, kBytes).shortened(kBytes);
     EXPECT_LE(shorter.size(), kBytes);
     ++asked;
     kept += is_kept(rows[i], shorter) ? 1 : 0;

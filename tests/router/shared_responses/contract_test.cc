@@ -155,6 +155,7 @@ TYPED_TEST(ResponseContract, the_end_waits_for_restored_responses) {
   this->place_.start_again();
   wait_for([&] { return this->a_->works(); });
   EXPECT_EQ(this->a_->below->drain(std::chrono::steady_clock::now() + kWithin), 0U);
+  wait_for([&] { return this->b_->works(); });  // it may have connected later
   for (int i = 0; i < 200; ++i) EXPECT_EQ(this->b_->text(fmt::format("resp_{}", i)), "one");
 }
 

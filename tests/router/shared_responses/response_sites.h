@@ -41,8 +41,9 @@ inline std::unique_ptr<ResponseServer> connect(const test::PostgresPlace& place,
 /// One router.
 struct Site {
   template <class Place>
-  explicit Site(const Place& place, milliseconds limit = kWithin) {
-    below = share_responses(connect(place, limit), store);
+  explicit Site(const Place& place, milliseconds limit = kWithin,
+                const SharingOptions& options = {}) {
+    below = share_responses(connect(place, limit), store, options);
     store.share(below.get());
   }
   ~Site() { store.share(nullptr); }

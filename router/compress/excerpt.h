@@ -9,7 +9,7 @@
 
 #include "router/compress/passages.h"
 
-namespace signalbox::plugins {
+namespace signalbox::compress {
 
 /// The estimate of signals of type context; no tokenizer is known here.
 inline constexpr uint64_t kBytesPerToken = 4;
@@ -35,7 +35,7 @@ class Excerpt {
   std::string_view text_;
   std::vector<std::string> pieces_;  // what can be shortened, in the order of the text
   size_t piece_bytes_ = 0;
-  std::unique_ptr<const compress::Passages> passages_;
+  std::unique_ptr<const Passages> passages_;
 };
 
-}  // namespace signalbox::plugins
+}  // namespace signalbox::compress

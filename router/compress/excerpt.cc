@@ -1,7 +1,7 @@
 // The passages of all strings of a JSON compete with each other, so that the string that answers
 // the question keeps more than the others.
 
-#include "router/plugins/context_compression/excerpt.h"
+#include "router/compress/excerpt.h"
 
 #include <algorithm>
 #include <functional>
@@ -11,7 +11,7 @@
 #include "router/request/request_text.h"
 #include "router/splice/edit.h"
 
-namespace signalbox::plugins {
+namespace signalbox::compress {
 namespace {
 
 // Shorter strings of a JSON are names, states and numbers, which the others refer to.
@@ -47,13 +47,13 @@ bool is_blank(std::string_view text) {
 }
 
 // Returns the ranges of a piece with marks between them; the piece itself if that is not shorter.
-std::string joined(std::string_view piece, const std::vector<compress::Range>& kept) {
+std::string joined(std::string_view piece, const std::vector<Range>& kept) {
   std::string out;
   size_t end = 0;
   const auto skip_to = [&](size_t begin) {
     if (!is_blank(piece.substr(end, begin - end))) out += kLeftOutMark;
   };
-  for (const compress::Range& range : kept) {
+  for (const Range& range : kept) {
     skip_to(range.begin);
     out += piece.substr(range.begin, range.end - range.begin);
     end = range.end;
@@ -63,8 +63,7 @@ std::string joined(std::string_view piece, const std::vector<compress::Range>& k
 }
 
 // Takes the pieces in the order in which collect() found them.
-std::string rebuild(std::string_view text, int depth,
-                    std::span<const std::vector<compress::Range>>& kept) {
+std::string rebuild(std::string_view text, int depth, std::span<const std::vector<Range>>& kept) {
   const auto document = json_of(text, depth);
   if (!document) {
     if (depth > 0 && text.size() < kPieceBytesMin) return std::string(text);
@@ -88,8 +87,8 @@ Excerpt::Excerpt(std::string_view text, std::string_view question, size_t bytes_
   for (const std::string& piece : pieces_) piece_bytes_ += piece.size();
   const std::vector<std::string_view> views(pieces_.begin(), pieces_.end());
   const float tokens = static_cast<float>(bytes_max / kBytesPerToken) / 4;
-  passages_ = std::make_unique<compress::Passages>(
-      views, question, std::clamp(tokens, kPassageTokensMin, kPassageTokensMax));
+  passages_ = std::make_unique<Passages>(views, question,
+                                         std::clamp(tokens, kPassageTokensMin, kPassageTokensMax));
 }
 
 std::string Excerpt::shortened(size_t bytes_max) const {
@@ -97,9 +96,9 @@ std::string Excerpt::shortened(size_t bytes_max) const {
   const size_t others = text_.size() - std::min(piece_bytes_, text_.size());
   const size_t for_pieces = std::max(bytes_max - std::min(others, bytes_max), bytes_max / 4);
   const auto kept = passages_->choose(for_pieces, kLeftOutMark.size());
-  std::span<const std::vector<compress::Range>> left = kept;
+  std::span<const std::vector<Range>> left = kept;
   std::string out = rebuild(text_, 0, left);
   return out.size() < text_.size() ? out : std::string(text_);
 }
 
-}  // namespace signalbox::plugins
+}  // namespace signalbox::compress
