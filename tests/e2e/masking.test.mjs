@@ -80,7 +80,7 @@ test("a stream comes back with the originals although its deltas split the place
 test("members beside the messages go out with placeholders, and all other bytes stay", async () => {
   const request = (mail, name, card) =>
     `{"model": "MODEL",  "big": 12345678901234567890123, "suffix":"${mail}", "documents" : [{"text": "\\u0041 ${mail}", "card": ${card}}],` +
-    ` "prediction": {"type": "content", "content": "${mail}"}, "user": "ann@example.com", "messages": [{"role": "user", "content": ` +
+    ` "prediction": {"type": "content", "content": "${mail}"}, "user": "${mail}", "messages": [{"role": "user", "content": ` +
     `[{"type": "file", "file": {"filename": "${name}", "file_data": "${"QUJD".repeat(40)}"}}, {"type": "weird", "body": "${mail}"}]}, {"role": "user", "content": "Sort"}]}`;
   const answer = await fetch(`${daemon.url}/v1/chat/completions`, {
     method: "POST",
