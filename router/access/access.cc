@@ -134,7 +134,7 @@ Access::Access(const config::ManagementApi& management, LocalToken local)
           "the role \"{}\" of the token in {} is not in auth.roles, so the token has no permission",
           token.role, token.env));
     } else {
-      tokens_.push_back({sha256_hex(value), role->second, token.role});
+      tokens_.push_back({sha256_hex(value), role->second, token.role, token.env});
     }
   }
   if (tokens_.empty()) note("there is no token, so every request is refused");
@@ -179,6 +179,11 @@ std::string Access::actor(const Credentials& caller) const {
   if (!requires_tokens_) return has_local_token(caller) ? "local token" : "anybody";
   const Token* token = find(caller.authorization);
   return token == nullptr ? "unknown token" : "role " + token->role;
+}
+
+std::string_view Access::token_variable(const Credentials& caller) const {
+  const Token* token = requires_tokens_ ? find(caller.authorization) : nullptr;
+  return token == nullptr ? std::string_view() : token->variable;
 }
 
 std::vector<std::string_view> Access::granted(const Credentials& caller) const {

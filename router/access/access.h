@@ -72,6 +72,10 @@ class Access {
   /// required tokens "local token" or "anybody".
   std::string actor(const Credentials& caller) const;
 
+  /// Returns the variable of the environment that has the caller's token; "" for another caller.
+  /// It names the person if each has a token of their own.
+  std::string_view token_variable(const Credentials& caller) const;
+
   bool requires_tokens() const { return requires_tokens_; }
   const LocalToken& local_token() const { return local_; }
   /// True if no tokens are required and the caller is a program of this machine, as far as the
@@ -93,7 +97,7 @@ class Access {
   struct Token {
     std::string digest;  // SHA-256, so that every comparison has the same length
     std::vector<std::string> permissions;
-    std::string role;
+    std::string role, variable;
   };
   const Token* find(std::optional<std::string_view> authorization) const;
   bool has_local_token(const Credentials& caller) const;

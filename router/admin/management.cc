@@ -71,7 +71,9 @@ bool changes_router(std::string_view method, std::string_view path, std::string_
 audit::Entry entry_of(std::string_view event, const http::Request& request,
                       const serving::ServingState& state, const AdminReply& reply) {
   audit::Entry out(event);
-  out.text("who", state.access.actor(access::credentials_of(request))).text("from", request.peer);
+  const access::Credentials caller = access::credentials_of(request);
+  out.text("who", state.access.actor(caller));
+  out.text("token", state.access.token_variable(caller)).text("from", request.peer);
   out.text("method", request.method).text("path", request.path()).text("what", reply.subject);
   if (!reply.body.empty()) out.number("status", reply.status);
   return out;

@@ -350,6 +350,7 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   add(admin::cache_routes(current, *admin, cache));
   add(admin::key_routes(current, *admin));
   add(memory_api::operator_routes(*memories, current, *admin));
+  add(admin::user_data_routes(contexts, responses, current, *admin));
   add(vector_store_api::operator_routes([this] { return active_documents.load(); }, current,
                                         *admin));
   add(admin::classify_routes(current, *classification));

@@ -345,9 +345,13 @@ Result<void> ChatStream::hold(const ChatPiece::Call& call) {
   if (held.name.empty()) held.name = call.name;
   if (held.signature.empty()) held.signature = call.signature;
   held.arguments += call.arguments;
-  held_bytes_ += held.bytes();
+  return count_held(held.bytes());
+}
+
+Result<void> ChatStream::count_held(size_t bytes) {
+  held_bytes_ += bytes;
   if (held_bytes_ <= kHeldBytesMax) return {};
-  return fail(Code::kTooLarge, "the reply: calls that wait for an earlier one exceed {} bytes",
+  return fail(Code::kTooLarge, "the reply: parts that wait for an earlier call exceed {} bytes",
               kHeldBytesMax);
 }
 
@@ -366,6 +370,30 @@ void ChatStream::release(ChatPiece& piece, bool is_last) {
   }
 }
 
+// True if more pieces of the open call may follow.
+bool ChatStream::is_within_call() const {
+  return open_call_ >= 0 && !has_reason_ && !numbers_.is_complete(static_cast<size_t>(open_call_));
+}
+
+Result<void> ChatStream::hold_texts(ChatPiece& piece) {
+  held_bytes_ -= held_texts_.bytes();
+  held_texts_.reasoning += std::exchange(piece.reasoning, {});
+  held_texts_.text += std::exchange(piece.text, {});
+  held_texts_.refusal += std::exchange(piece.refusal, {});
+  return count_held(held_texts_.bytes());
+}
+
+Result<void> ChatStream::release_texts(std::string& out) {
+  if (is_within_call() || held_texts_.bytes() == 0) return {};
+  const HeldTexts held = std::exchange(held_texts_, {});
+  held_bytes_ -= held.bytes();
+  ChatPiece piece;
+  piece.reasoning = held.reasoning;
+  piece.text = held.text;
+  piece.refusal = held.refusal;
+  return chunk(piece, out);
+}
+
 Result<void> ChatStream::event(std::string_view data, std::string& out) {
   data = ascii::trimmed(data);
   if (done_ || data.empty()) return {};
@@ -380,9 +408,11 @@ Result<void> ChatStream::event(std::string_view data, std::string& out) {
     return {};
   }
   SIGNALBOX_TRY(ChatPiece piece, read_chat(root, "delta"));
+  if (is_within_call()) SIGNALBOX_TRY_VOID(hold_texts(piece));
   SIGNALBOX_TRY_VOID(number(piece));
   has_reason_ = has_reason_ || !piece.finish_reason.empty();
-  return piece.is_blank() ? Result<void>{} : chunk(piece, out);
+  if (!piece.is_blank()) SIGNALBOX_TRY_VOID(chunk(piece, out));
+  return release_texts(out);
 }
 
 }  // namespace signalbox::dialects

@@ -80,8 +80,8 @@ Result<void> refuse_error(const json::Value& root);
 
 /// Reads the chunks of a chat completion event by event. A server's error inside the stream is
 /// translated by broken(), and nothing follows it. The pieces of a call follow each other without
-/// pieces of another call: those of a later call wait until the arguments of the earlier ones are
-/// complete, or the reply is.
+/// pieces of another call and without texts: those of a later call, and a text, wait until the
+/// arguments of the earlier calls are complete, or the reply is.
 class ChatStream : public ReplyTranslator {
  public:
   Result<void> push(std::string_view bytes, std::string& out) final;
@@ -97,6 +97,10 @@ class ChatStream : public ReplyTranslator {
   Result<void> number(ChatPiece& piece);
   Result<void> hold(const ChatPiece::Call& call);
   void release(ChatPiece& piece, bool is_last);
+  bool is_within_call() const;
+  Result<void> hold_texts(ChatPiece& piece);
+  Result<void> release_texts(std::string& out);
+  Result<void> count_held(size_t bytes);
   Result<void> conclude(std::string& out);
 
   EventReader reader_;
@@ -108,6 +112,11 @@ class ChatStream : public ReplyTranslator {
   CallNumbers numbers_;
   int64_t open_call_ = -1;            // the number of the call whose pieces pass
   std::map<int64_t, HeldCall> held_;  // by number
+  struct HeldTexts {
+    std::string reasoning, text, refusal;
+    size_t bytes() const { return reasoning.size() + text.size() + refusal.size(); }
+  };
+  HeldTexts held_texts_;
   size_t held_bytes_ = 0;
   bool has_reason_ = false;
   bool done_ = false;

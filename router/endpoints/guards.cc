@@ -33,6 +33,14 @@ routing::Plan plan_for(const RequestScope& scope, const config::Model& model) {
   return plan;
 }
 
+/// A request of another API can be masked in its own form.
+void add_native(const RequestScope& scope, const Endpoint& endpoint, request::ChatRequest& chat) {
+  Result<json::Document> body = json::Document::parse(scope.exchange.request.body);
+  if (!body) return;
+  chat.native.emplace(
+      request::NativeRequest{*endpoint.chats, *std::move(body), endpoint.generates});
+}
+
 }  // namespace
 
 http::Task<bool> refuse(RequestScope& scope, std::string_view recipe, const config::Model* model,
@@ -139,7 +147,8 @@ http::Task<std::optional<routing::Plan>> pass_guards(RequestScope& scope, const 
     co_await gateway::send_error(scope, parsed.error());
     co_return std::nullopt;
   }
-  const ParsedRequest chat{*std::move(parsed), nullptr};
+  ParsedRequest chat{*std::move(parsed), nullptr};
+  if (endpoint.chats) add_native(scope, endpoint, chat.chat);
   routing::Evaluation evaluation = scope.context.router.evaluate(
       chat.chat, [&scope](std::string_view name) { return scope.headers().find(name); });
   Result<routing::Plan> plan = co_await judge(scope, chat, evaluation);
@@ -147,8 +156,8 @@ http::Task<std::optional<routing::Plan>> pass_guards(RequestScope& scope, const 
     co_await send_unplanned(scope, plan.error());
     co_return std::nullopt;
   }
-  if (plan->path == routing::Plan::Path::kUpstream && plan->masks.empty() && plan->model == &model)
-    co_return *std::move(plan);
+  const bool is_sent = plan->path == routing::Plan::Path::kUpstream && plan->model == &model;
+  if (is_sent && (plan->masks.empty() || plan->native)) co_return *std::move(plan);
   co_await send_blocked(scope, chat, *std::move(plan));
   co_return std::nullopt;
 }

@@ -36,7 +36,8 @@ http::Task<> send_unplanned(const gateway::RequestScope& scope, const Error& err
 http::Task<> send_blocked(const gateway::RequestScope& scope, const gateway::ParsedRequest& chat,
                           routing::Plan plan);
 
-/// The plan of a request that may go to the model, or nullopt if the client has its answer.
+/// The plan of a request that may go to the model, or nullopt if the client has its answer. If the
+/// plan has masks, its body takes the place of the client's.
 ///
 /// Guards read the texts of an endpoint that generates something, as those of a chat that names the
 /// model, and what is counted if such chats are masked. A model with a pii_policy gets no request

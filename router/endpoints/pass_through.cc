@@ -23,6 +23,7 @@
 #include "router/gateway/read_request.h"
 #include "router/gateway/relay.h"
 #include "router/gateway/send.h"
+#include "router/gateway/unmasked_reply.h"
 #include "router/plugins/server_family.h"
 #include "router/upstream/decoded_reply.h"
 #include "router/upstream/dialect_headers.h"
@@ -127,6 +128,7 @@ struct Passage {
   std::string_view body;  // for the server
 
   bool is_json() const { return !reading.is_form && !body.empty(); }
+  bool is_masked() const { return !plan.masks.empty(); }
 };
 
 bool is_metered(const RequestScope& scope, const Endpoint& endpoint) {
@@ -137,7 +139,8 @@ bool is_metered(const RequestScope& scope, const Endpoint& endpoint) {
 http::Headers headers_for(const RequestScope& scope, const Passage& passage) {
   http::Headers out = scope.headers();
   if (passage.is_json() && !upstream::is_json(out)) out = upstream::as_json(out);
-  if (is_metered(scope, passage.endpoint)) out = upstream::accepting_identity(out);
+  if (is_metered(scope, passage.endpoint) || passage.is_masked())
+    out = upstream::accepting_identity(out);
   if (passage.endpoint.is_of_anthropic()) out = upstream::for_anthropic(out);
   return out;
 }
@@ -163,6 +166,7 @@ http::Task<> forward(const RequestScope& scope, const Passage& passage) {
                             .method = passage.endpoint.method,
                             .traceparent = traceparent,
                             .drops_tracestate = !scope.record.keeps_tracestate(),
+                            .needs_reply = passage.is_masked(),
                             .repeatable = is_get || !passage.endpoint.has_files};
   http::Headers fields = gateway::decision_headers(scope, passage.plan);
   const observe::Meters::AtModel at_model(context.observer.meters(), model.name);
@@ -176,10 +180,18 @@ http::Task<> forward(const RequestScope& scope, const Passage& passage) {
   std::unique_ptr<upstream::UpstreamReply> reply = *std::move(outcome.answer);
   scope.record.received(model, outcome.backend, reply->head().status);
   scope.record.answered_by(std::move(outcome.backend));
-  if (is_metered(scope, passage.endpoint) && context.backends.is_direct())
+  if ((is_metered(scope, passage.endpoint) && context.backends.is_direct()) || passage.is_masked())
     reply = upstream::decoded(std::move(reply));
   if (passage.endpoint.is_measured())
     reply = std::make_unique<MeasuredReply>(std::move(reply), scope.record);
+  if (passage.is_masked()) {
+    auto restored = gateway::UnmaskedReply::wrap(std::move(reply), passage.plan.masks);
+    if (!restored) {
+      co_await gateway::send_error(scope, restored.error(), fields);
+      co_return;
+    }
+    reply = *std::move(restored);
+  }
   const Result<void> relayed = co_await gateway::relay(*reply, scope.exchange.reply, fields);
   if (!relayed) scope.record.failed(relayed.error(), relayed.error().message);
 }
@@ -209,11 +221,12 @@ http::Task<> send_no_such_path(http::Exchange exchange) {
 /// The body for the server; "" if it is the client's.
 http::Task<Result<std::string>> body_for_server(const RequestScope& scope, const Endpoint& endpoint,
                                                 const RequestReading& reading,
-                                                const config::Model& model) {
+                                                const routing::Plan& plan) {
   const std::string& body = scope.exchange.request.body;
-  const std::string& name = model.provider_model_id;
-  std::string out;
-  if (reading.model && *reading.model != name) out = with_model(body, reading, name);
+  const std::string& name = plan.model->provider_model_id;
+  const bool is_masked = !plan.masks.empty();
+  std::string out = is_masked ? plan.body : std::string();
+  if (!is_masked && reading.model && *reading.model != name) out = with_model(body, reading, name);
   if (!endpoint.chats) co_return out;
   std::string changed;
   std::function<void()> change = [&] {
@@ -288,8 +301,7 @@ class PassThrough {
     const std::optional<routing::Plan> plan =
         co_await pass_guards(scope, endpoint, *reading, **model);
     if (!plan) co_return;
-    const Result<std::string> changed =
-        co_await body_for_server(scope, endpoint, *reading, **model);
+    const Result<std::string> changed = co_await body_for_server(scope, endpoint, *reading, *plan);
     if (!changed) {
       co_await gateway::send_error(scope, changed.error());
       co_return;

@@ -50,28 +50,6 @@ void add_identity(std::string_view scope, const config::Authz::Identity& identit
   }
 }
 
-/// True if the tool belongs to another server, or works in a container that exists already.
-bool has_state_of_tool(const json::Value& tool) {
-  const auto type = tool.find("type"), container = tool.find("container");
-  return (type && type->is_string() && type->text() == "mcp") ||
-         (container && container->is_string());
-}
-
-/// True if the answer depends on more than the request: on a conversation, a container or a
-/// response that its server has, or on tools of another server.
-bool has_state(const json::Value& request) {
-  for (const std::string_view name : {"conversation", "container", "background", "mcp_servers"}) {
-    const auto value = request.find(name);
-    if (value && !value->is_null() && !(value->is_bool() && !value->boolean())) return true;
-  }
-  const auto tools = request.find("tools");
-  if (!tools) return false;
-  for (const json::Value& tool : tools->items()) {
-    if (has_state_of_tool(tool)) return true;
-  }
-  return false;
-}
-
 bool requests_stream(const json::Value& request) {
   const auto stream = request.find("stream");
   return stream && stream->is_bool() && stream->boolean();
@@ -97,7 +75,7 @@ std::optional<cache::Key> key_of_request(const config::Config& config,
                                          const routing::Plan& plan, const http::Request& request,
                                          std::string_view target) {
   const auto body = json::Document::parse(plan.body);
-  if (!body || (plan.native && has_state(body->root()))) return std::nullopt;
+  if (!body || (plan.native && request::has_state(body->root()))) return std::nullopt;
   std::vector<std::pair<std::string_view, std::string_view>> apart{
       {"recipe", plan.recipe},
       {"decision", plan.decision},

@@ -13,6 +13,7 @@
 #include "router/gateway/admit.h"
 #include "router/gateway/conversation_digest.h"
 #include "router/gateway/metered_reply.h"
+#include "router/gateway/native_call.h"
 #include "router/gateway/own_replies.h"
 #include "router/gateway/read_request.h"
 #include "router/gateway/relay.h"
@@ -135,6 +136,7 @@ Loop::Loop(const RequestScope& scope, const ParsedRequest& request,
       requester_(requester),
       decided_(decided),
       drops_logprobs_(!requests_logprobs(request.chat)),
+      keeps_api_(keeps_api(scope.config().providers, request, plan)),
       early_(early),
       passes_stream_(request.chat.stream && scope.context.backends.is_direct()),
       began_(Clock::now()),
@@ -393,6 +395,7 @@ Result<void> Loop::plan_call(Flight& flight) {
   routing::RuntimeConditions conditions;
   conditions.voice = call.model;
   conditions.draws = call.purpose == looper::Purpose::kDraw;
+  conditions.keeps_api = keeps_api_ && !call.prompt;
   // An algorithm may name a model for answers that is not one of the decision's.
   if (call.purpose == looper::Purpose::kAnswer && scope_.key() != nullptr)
     conditions.allowed = scope_.key()->models;
@@ -408,8 +411,11 @@ Result<void> Loop::plan_call(Flight& flight) {
   const std::string_view limit =
       plugins::takes_completion_tokens(model) ? "max_completion_tokens" : "max_tokens";
   SIGNALBOX_TRY(flight.plan.body,
-                looper::write_call(std::move(flight.plan.body), call, streams(flight), limit,
-                                   flow_turn_of(flow_, call, flight.turn)));
+                flight.plan.native
+                    ? write_native_call(std::move(flight.plan.body), *scope_.api.native(),
+                                        streams(flight), call.is_stored)
+                    : looper::write_call(std::move(flight.plan.body), call, streams(flight), limit,
+                                         flow_turn_of(flow_, call, flight.turn)));
   // The headers for every call may name what an image server must not know.
   flight.plan.header_mutation = &header_mutation_;
   return {};
@@ -484,7 +490,8 @@ http::Task<Result<looper::Reply>> Loop::receive(Flight& flight, upstream::CallOu
   const size_t most = (mb > 0 ? mb : kReplyMbDefault) << 20;
   Result<std::string> body = co_await upstream::read_whole(*reply, most);
   if (!body) co_return tl::unexpected<Error>(std::move(body).error());
-  co_return looper::read_reply(*std::move(body), drops_logprobs_);
+  co_return flight.plan.native ? read_native_reply(*std::move(body), *scope_.api.native())
+                               : looper::read_reply(*std::move(body), drops_logprobs_);
 }
 
 // The image is no text, however it is written.
@@ -538,8 +545,10 @@ Result<LoopAnswer> Loop::answer() {
       out.body = looper::compose_waiting(run_->turns(), found->waiting, state_, run_->extension());
     const auto replies = std::count_if(run_->turns().begin(), run_->turns().end(),
                                        [](const auto& each) { return each.reply() != nullptr; });
-    // A single reply of this request has the usage of its server, with its details.
-    if (replies > 1 || flight == nullptr)
+    // A single reply of this request has the usage of its server, with its details, and so has one
+    // in the client's own API.
+    const bool is_native = flight != nullptr && flight->plan.native;
+    if ((replies > 1 && !is_native) || flight == nullptr)
       out.body = with_whole_usage(run_->turns(), std::move(out.body));
     if (plan_.painter != nullptr) add_image(found->turn, out);
   }

@@ -22,18 +22,21 @@ config::HeaderMutationPlugin headers_of(const routing::Plan& plan, const config:
 /// The answer of a loop.
 struct LoopAnswer {
   const config::Model* model = nullptr;  // whose answer it is
-  std::string body;                      // the chat completion; unused if `stream` is set
+  std::string body;                      // the whole answer; unused if `stream` is set
   bool is_image = false;                 // `body` is the image, because the text failed
   bool is_waiting = false;               // for tools, under ids that no other request may get
   /// The chat completion with the image beside the text; null: none. Lives as long as the Loop.
   const std::string* image = nullptr;
   std::optional<looper::Extension> extension = {};  // for the first chunk of a stream
   /// The reply of the last call, which goes to the client as it comes. The others below belong to
-  /// that call and live as long as the Loop.
+  /// the call that answered and live as long as the Loop.
   std::unique_ptr<upstream::UpstreamReply> stream;
   const routing::Plan* plan = nullptr;
   const ServerRequest* server = nullptr;
   std::chrono::steady_clock::time_point started = {};
+
+  /// True if it is in the client's own API; otherwise it is a chat completion.
+  bool is_native() const { return plan != nullptr && plan->native; }
 };
 
 /// Belongs to one request and its loop's thread. All arguments outlive it. It outlives the stream
@@ -96,6 +99,7 @@ class Loop {
   limits::Requester& requester_;
   const http::Headers& decided_;
   const bool drops_logprobs_;
+  const bool keeps_api_;
   EarlyStream* const early_;
   const bool passes_stream_;  // the client gets the last call's events as they come
   const std::chrono::steady_clock::time_point began_;

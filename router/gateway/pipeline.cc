@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "router/cache/reply.h"
 #include "router/config/access.h"
-#include "router/dialects/events.h"
 #include "router/gateway/admit.h"
 #include "router/gateway/metered_reply.h"
 #include "router/gateway/own_replies.h"
@@ -19,9 +18,6 @@
 #include "router/gateway/send.h"
 #include "router/gateway/translated_reply.h"
 #include "router/gateway/understand.h"
-#include "router/replies/message_events.h"
-#include "router/replies/reply_content.h"
-#include "router/replies/response_events.h"
 #include "router/shadow/answer.h"
 #include "router/upstream/whole.h"
 
@@ -40,42 +36,15 @@ std::shared_ptr<upstream::ReplyCopy> copy_for_memory(const routing::Plan& plan,
   return out;
 }
 
-/// The text of a stream in the client's own API that calls no tool; "" for another.
-Result<std::string> read_final_text(replies::ReplyEvents& events, std::string_view stream) {
-  std::string out;
-  bool calls = false;
-  const dialects::EventReader::Take take = [&](std::string_view data) -> Result<void> {
-    if (data.empty()) return {};
-    replies::EventContent content = events.read(std::string(data));
-    events.advance();
-    calls = calls || content.calls;
-    for (const auto& of : content.choices) out += of.text;
-    return {};
-  };
-  dialects::EventReader reader;
-  SIGNALBOX_TRY_VOID(reader.push(stream, take));
-  SIGNALBOX_TRY_VOID(reader.finish(take));
-  return calls ? std::string() : out;
-}
-
 Result<std::string> read_final_text(std::optional<request::Api> native, upstream::ReplyCopy& copy) {
-  if (!native) return shadow::read_final_text(std::move(copy.bytes), copy.is_stream, kTurnBytesMax);
-  SIGNALBOX_TRY_VOID(cache::check_native(copy.bytes, copy.is_stream));
-  if (copy.is_stream) {
-    replies::MessageEvents message;
-    replies::ResponseEvents response;
-    if (*native == request::Api::kMessages) return read_final_text(message, copy.bytes);
-    return read_final_text(response, copy.bytes);
-  }
-  SIGNALBOX_TRY(const json::Document body, json::Document::parse(std::move(copy.bytes)));
-  auto reply = replies::read_native(body.root(), *native);
-  if (!reply || reply->calls) return std::string();
-  return std::move(reply->text);
+  if (native) SIGNALBOX_TRY_VOID(cache::check_native(copy.bytes, copy.is_stream));
+  return shadow::read_final_text({std::move(copy.bytes), copy.is_stream, native}, kTurnBytesMax);
 }
 
-void store_turn(const RequestScope& scope, const routing::Plan& plan, upstream::ReplyCopy& copy) {
+void store_turn(const RequestScope& scope, const routing::Plan& plan, bool is_native,
+                upstream::ReplyCopy& copy) {
   const plugins::OpenTurn& turn = *plan.memories.turn;
-  const auto answer = read_final_text(plan.native ? scope.api.native() : std::nullopt, copy);
+  const auto answer = read_final_text(is_native ? scope.api.native() : std::nullopt, copy);
   if (!answer) return;
   auto memory = plan.memory_rules->memory_of(turn, *answer, plan.masks);
   if (!memory) return;
@@ -88,7 +57,7 @@ void store_turn(const RequestScope& scope, const routing::Plan& plan, upstream::
 /// Records that the memories were of use, and stores the turn as a memory of its user if the client
 /// got the whole answer. The pool does it even if the client has gone meanwhile, and no loop waits
 /// for the store's lock.
-http::Task<> keep_turn(const RequestScope& scope, const routing::Plan& plan,
+http::Task<> keep_turn(const RequestScope& scope, const routing::Plan& plan, bool is_native,
                        std::shared_ptr<upstream::ReplyCopy> copy) {
   const bool stores = copy != nullptr && copy->is_whole && !copy->is_cut &&
                       !scope.record.has_failed() && !scope.record.is_doubtful();
@@ -97,7 +66,7 @@ http::Task<> keep_turn(const RequestScope& scope, const routing::Plan& plan,
   std::function<void()> work = [&] {
     if (!found.ids.empty())
       scope.context.memories->use(found.user, found.ids, memories::TimePoint::clock::now());
-    if (stores) store_turn(scope, plan, *copy);
+    if (stores) store_turn(scope, plan, is_native, *copy);
   };
   const size_t bytes = stores ? copy->bytes.size() + found.turn->text.size() : 0;
   const http::Share share = scope.share(bytes, kTurnBytesMax);
@@ -273,7 +242,7 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
   bool answered = false;
   if (cache.active()) answered = co_await answer_from_cache(journey, inputs);
   if (answered) co_return std::nullopt;
-  if (journey.shadows.begin(plan, *server)) inputs.shadows = &journey.shadows;
+  if (journey.shadows.begin(scope, plan, *server)) inputs.shadows = &journey.shadows;
   inputs.turn = copy_for_memory(plan, *server);
 
   // --- send ---
@@ -301,7 +270,7 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
   const std::vector<ReplyFilter> filters = server_reply_filters(inputs, started);
   co_await relay_filtered(inputs, filters, std::move(outcome.answer));
   end_turn(scope);
-  if (context_.memories != nullptr) co_await keep_turn(scope, plan, inputs.turn);
+  if (context_.memories != nullptr) co_await keep_turn(scope, plan, plan.native, inputs.turn);
   co_return std::nullopt;
 }
 
@@ -355,7 +324,8 @@ http::Task<std::optional<routing::Plan>> Pipeline::call_several(Journey& journey
   std::vector<ReplyFilter> filters = server_reply_filters(live, answer->started);
   add_extension(live, answer->extension, filters);
   co_await relay_filtered(live, filters, std::move(answer->stream), keep_alive);
-  if (context_.memories != nullptr) co_await keep_turn(scope, plan, inputs.turn);
+  if (context_.memories != nullptr)
+    co_await keep_turn(scope, plan, answer->is_native(), inputs.turn);
   co_return std::nullopt;
 }
 
@@ -369,10 +339,11 @@ http::Task<> Pipeline::relay_composed(const ReplyFilterInputs& inputs, LoopAnswe
   const http::Exchange& exchange = scope.exchange;
   const RequestScope late{
       scope.context, scope.api, {exchange.request, exchange.reply, never}, scope.record};
+  const bool is_native = answer.is_native();
   const ReplyFilterInputs composed{exchange.interrupt.raised() ? late : scope,
                                    inputs.request,
-                                   inputs.plan,
-                                   inputs.server,
+                                   is_native ? *answer.plan : inputs.plan,
+                                   is_native ? *answer.server : inputs.server,
                                    inputs.watched,
                                    inputs.cache,
                                    inputs.headers,
@@ -382,8 +353,9 @@ http::Task<> Pipeline::relay_composed(const ReplyFilterInputs& inputs, LoopAnswe
   const AnswerParts parts{answer.is_image, answer.image};
   if (has_image && !parts.is_image && answer.model == inputs.plan.model)
     remember(scope, inputs.plan);
-  ReplyOrError whole = has_image ? stored_reply(std::move(answer.body))
-                                 : completion_reply(std::move(answer.body), inputs.request.chat);
+  ReplyOrError whole = has_image || is_native
+                           ? stored_reply(std::move(answer.body))
+                           : completion_reply(std::move(answer.body), inputs.request.chat);
   std::vector<ReplyFilter> filters =
       has_image ? paired_reply_filters(composed, parts) : composed_reply_filters(composed);
   add_extension(composed, answer.extension, filters);
@@ -391,7 +363,7 @@ http::Task<> Pipeline::relay_composed(const ReplyFilterInputs& inputs, LoopAnswe
                                                    : std::chrono::milliseconds(0);
   co_await relay_filtered(composed, filters, std::move(whole), keep_alive);
   if (has_image) end_turn(scope);
-  co_await keep_turn(scope, inputs.plan, inputs.turn);
+  co_await keep_turn(scope, inputs.plan, is_native, inputs.turn);
 }
 
 http::Task<bool> Pipeline::answer_from_cache(Journey& journey,

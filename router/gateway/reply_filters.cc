@@ -100,6 +100,12 @@ void add_translation(const ReplyFilterInputs& in, std::vector<ReplyFilter>& filt
   });
 }
 
+/// Makes a stream of a reply that came whole, for a client that requested one.
+void add_streaming(const ReplyFilterInputs& in, std::vector<ReplyFilter>& filters) {
+  if (in.request.chat.stream && (in.server.is_chat || in.plan.native))
+    filters.push_back([in](ReplyPointer reply) { return as_stream(in, std::move(reply)); });
+}
+
 void add_check(const ReplyFilterInputs& in, std::vector<ReplyFilter>& filters) {
   if (in.watched)
     filters.push_back([in](ReplyPointer reply) { return check(in, std::move(reply)); });
@@ -177,6 +183,7 @@ std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& in,
         [in](ReplyPointer reply) { return at_once(in.shadows->copy(std::move(reply))); });
   }
   add_our_filters(in, filters);
+  add_streaming(in, filters);
   add_translation(in, filters);
   if (in.plan.takes_usage) {
     filters.push_back(
@@ -188,6 +195,7 @@ std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& in,
 std::vector<ReplyFilter> composed_reply_filters(const ReplyFilterInputs& in) {
   std::vector<ReplyFilter> filters;
   add_our_filters(in, filters);
+  add_streaming(in, filters);
   add_translation(in, filters);
   return filters;
 }

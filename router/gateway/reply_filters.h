@@ -40,13 +40,14 @@ struct ReplyFilterInputs {
 };
 
 /// For a server's reply, in this order: translate it to a chat completion, measure it, copy it
-/// for shadows and for a memory, store it in the cache, restore masked data, check it, translate it
-/// to the client's API, take out the usage that the client did not request.
+/// for shadows and for a memory, store it in the cache, restore masked data, check it, make a
+/// stream of one that came whole, translate it to the client's API, take out the usage that the
+/// client did not request.
 std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& inputs,
                                               std::chrono::steady_clock::time_point started);
 
-/// For a reply that was composed of those of several calls, in our form of chat completions: all
-/// but the first two.
+/// For a reply that was composed of those of several calls, in our form of chat completions or in
+/// the client's own API: all but the first two.
 std::vector<ReplyFilter> composed_reply_filters(const ReplyFilterInputs& inputs);
 
 /// The parts of an answer that is a text with an image.

@@ -9,6 +9,7 @@
 #include "base/ascii.h"
 #include "router/dialects/anthropic_server.h"
 #include "router/dialects/own_parts.h"
+#include "router/gateway/native_call.h"
 #include "router/plugins/image_gen/image_gen.h"
 #include "router/plugins/server_form/refused_members.h"
 #include "router/upstream/decoded_reply.h"
@@ -187,12 +188,19 @@ Result<ServerRequest> make_server_request(const RequestScope& scope, const Parse
 Result<ServerRequest> make_loop_request(const RequestScope& scope, const ParsedRequest& request,
                                         const routing::Plan& plan) {
   if (plan.image != nullptr) return image_request(scope, plan);
+  if (plan.native) {
+    ServerRequest out = native_request(scope, plan);
+    out.is_direct = true;
+    return out;
+  }
   const dialects::Dialect* const dialect = scope.api.dialect();
   const bool is_completion = dialect != nullptr && dialect->passes_replies();
   if (is_completion && plan.painter != nullptr) return refuse_image(plan);
   SIGNALBOX_TRY_VOID(check_prompt_cache(plan));
   SIGNALBOX_TRY(ServerRequest out, translated_request(scope, request, plan, true));
   out.is_direct = true;
+  // The calls that answer get all of it.
+  if (keeps_api(scope.config().providers, request, plan)) out.losses = {};
   return without_losses(scope, std::move(out));
 }
 

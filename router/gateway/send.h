@@ -34,7 +34,8 @@ struct ServerRequest {
 Result<ServerRequest> make_server_request(const RequestScope& scope, const ParsedRequest& request,
                                           const routing::Plan& plan);
 /// Makes the request of a plan for several models, or of one of their calls. It is a chat, whatever
-/// the client's API, because the answer is made of the texts of chats. Errors: those of
+/// the client's API, because the answer is made of the texts of chats, unless the plan of a call is
+/// native (keeps_api()). Errors: those of
 /// make_server_request(), and kInvalid for a parameter that no chat has.
 Result<ServerRequest> make_loop_request(const RequestScope& scope, const ParsedRequest& request,
                                         const routing::Plan& plan);

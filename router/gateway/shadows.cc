@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "router/gateway/native_call.h"
 #include "router/gateway/relay.h"
 #include "router/looper/call_body.h"
 #include "router/plugins/server_family.h"
@@ -37,6 +38,15 @@ bool is_drawn(double share) {
   return share >= 1 || std::uniform_real_distribution<double>(0, 1)(random) < share;
 }
 
+Result<std::string> write_chat_call(std::string body, const config::Model& model) {
+  looper::Call whole;
+  whole.model = model.name;
+  whole.is_stored = false;
+  const std::string_view limit =
+      plugins::takes_completion_tokens(model) ? "max_completion_tokens" : "max_tokens";
+  return looper::write_call(std::move(body), whole, false, limit);
+}
+
 }  // namespace
 
 RequestShadows::~RequestShadows() {
@@ -48,13 +58,15 @@ void RequestShadows::leave_out(const routing::Plan& plan, std::string_view why) 
     context_.observer.shadow_left_out(plan.decision, arm.model, why);
 }
 
-bool RequestShadows::begin(const routing::Plan& plan, const ServerRequest& server) {
+bool RequestShadows::begin(const RequestScope& scope, const routing::Plan& plan,
+                           const ServerRequest& server) {
   if (context_.shadows == nullptr || plan.shadow == nullptr) return false;
   if (!is_drawn_) is_drawn_ = is_drawn(plan.shadow->sample_rate);
   if (!*is_drawn_) return false;
   const config::ShadowDispatchPlugin& plugin = *plan.shadow;
   std::string_view why;
-  if (!server.is_chat) {
+  api_ = plan.native ? scope.api.native() : std::nullopt;
+  if (!server.is_chat && !plan.native) {
     why = kOtherApi;
   } else if (plan.body.size() > plugin.limits.max_request_bytes) {
     why = kTooLarge;
@@ -100,20 +112,19 @@ http::Task<> RequestShadows::plan(const RequestScope& scope, const ParsedRequest
 Result<shadow::Call> RequestShadows::plan_call(const RequestScope& scope,
                                                const ParsedRequest& request,
                                                const routing::Evaluation& evaluation,
-                                               const config::ShadowDispatchPlugin::Arm& arm) const {
+                                               const config::ShadowDispatchPlugin::Arm& arm,
+                                               bool may_be_native) const {
   routing::RuntimeConditions conditions;
   conditions.voice = arm.model;
+  conditions.keeps_api = may_be_native;
   if (scope.key() != nullptr) conditions.allowed = scope.key()->models;
   SIGNALBOX_TRY(routing::Plan plan, evaluation.plan(conditions));
   if (plan.path != routing::Plan::Path::kUpstream) return fail(Code::kInvalid, "{}", plan.message);
-  looper::Call whole;
-  whole.model = arm.model;
-  whole.is_stored = false;
-  const std::string_view limit =
-      plugins::takes_completion_tokens(*plan.model) ? "max_completion_tokens" : "max_tokens";
-  SIGNALBOX_TRY(plan.body, looper::write_call(std::move(plan.body), whole, false, limit));
+  const std::optional<request::Api> api = plan.native ? scope.api.native() : std::nullopt;
+  SIGNALBOX_TRY(plan.body, api ? write_native_call(std::move(plan.body), *api, false, false)
+                               : write_chat_call(std::move(plan.body), *plan.model));
   SIGNALBOX_TRY(ServerRequest server, make_server_request(scope, request, plan));
-  if (!server.is_chat) return fail(Code::kUnsupported, "the answer would not be a chat completion");
+  if (!server.is_chat && !api) return fail(Code::kUnsupported, "the answer would not be a chat");
   shadow::Call out;
   plugins::UpstreamHeaders headers = headers_for_server(scope, plan, server);
   out.arm = &arm;
@@ -125,12 +136,16 @@ Result<shadow::Call> RequestShadows::plan_call(const RequestScope& scope,
   out.added = std::move(headers.added);
   out.drops_tracestate = !scope.record.keeps_tracestate();
   out.from_server = std::move(server.from_server);
+  out.api = api;
   return out;
 }
 
 void RequestShadows::plan_calls(const RequestScope& scope, const ParsedRequest& request,
                                 const routing::Evaluation& evaluation, const routing::Plan& plan) {
   const config::ShadowDispatchPlugin& plugin = *plan.shadow;
+  const auto& native = request.chat.native;
+  const bool is_bound = native && request::is_bound_to_server(native->document.root());
+  if (plan.native && is_bound) return leave_out(plan, kOtherApi);
   for (const auto& arm : plugin.arms) {
     const auto leave = [&](std::string_view why) {
       context_.observer.shadow_left_out(plan.decision, arm.model, why);
@@ -139,7 +154,7 @@ void RequestShadows::plan_calls(const RequestScope& scope, const ParsedRequest& 
       leave(kSameModel);
       continue;
     }
-    Result<shadow::Call> call = plan_call(scope, request, evaluation, arm);
+    Result<shadow::Call> call = plan_call(scope, request, evaluation, arm, !is_bound);
     if (!call) {
       leave(kNotAllowed);
       continue;
@@ -155,7 +170,7 @@ void RequestShadows::plan_calls(const RequestScope& scope, const ParsedRequest& 
   dispatch_.plugin = &plugin;
   dispatch_.servers = &context_.backends;
   dispatch_.comparer = context_.shadows->comparer.get();
-  dispatch_.reply = {std::move(copy_->bytes), copy_->is_stream};
+  dispatch_.reply = {std::move(copy_->bytes), copy_->is_stream, api_};
   dispatch_.leave_out = [&observer = context_.observer](const observe::Shadow& of,
                                                         std::string_view why) {
     observer.shadow_left_out(of.decision, of.model, why);

@@ -22,7 +22,7 @@ class RequestShadows {
   RequestShadows& operator=(const RequestShadows&) = delete;
 
   /// Draws the request. Returns true if it gets shadows; its reply must then pass through copy().
-  bool begin(const routing::Plan& plan, const ServerRequest& server);
+  bool begin(const RequestScope& scope, const routing::Plan& plan, const ServerRequest& server);
   /// The reply, which is copied as it passes.
   std::unique_ptr<upstream::UpstreamReply> copy(std::unique_ptr<upstream::UpstreamReply> reply);
   /// Plans the calls, if the client got the whole answer. Everything that the evaluation refers to
@@ -34,7 +34,8 @@ class RequestShadows {
   void leave_out(const routing::Plan& plan, std::string_view why) const;
   Result<shadow::Call> plan_call(const RequestScope& scope, const ParsedRequest& request,
                                  const routing::Evaluation& evaluation,
-                                 const config::ShadowDispatchPlugin::Arm& arm) const;
+                                 const config::ShadowDispatchPlugin::Arm& arm,
+                                 bool may_be_native) const;
   void plan_calls(const RequestScope& scope, const ParsedRequest& request,
                   const routing::Evaluation& evaluation, const routing::Plan& plan);
 
@@ -43,6 +44,7 @@ class RequestShadows {
   std::shared_ptr<const void> place_;  // null: the request has no shadows
   size_t bytes_max_ = 0;               // of the reply
   std::shared_ptr<upstream::ReplyCopy> copy_;
+  std::optional<request::Api> api_;  // of the reply; nullopt: chat completions
   shadow::Dispatch dispatch_;
 };
 

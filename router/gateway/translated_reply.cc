@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "base/ascii.h"
-#include "router/dialects/chat_reply.h"
+#include "router/cache/reply.h"
+#include "router/dialects/whole_events.h"
 #include "router/gateway/read_request.h"
 #include "router/gateway/relay.h"
+#include "router/gateway/reply_filters.h"
 #include "router/upstream/decoded_reply.h"
 #include "router/upstream/whole.h"
 
@@ -16,24 +18,65 @@ namespace signalbox::gateway {
 
 namespace {
 
-constexpr size_t kErrorBytesMax = size_t{1} << 20;
+constexpr std::string_view kEvents = "text/event-stream", kJson = "application/json";
 
-/// The reason why a reply is of the wrong kind. Some servers answer a request for a stream with an
-/// error and the status 200.
-http::Task<Error> read_unwanted(upstream::UpstreamReply& answer, bool streams) {
-  if (!streams) {
-    co_return Error{Code::kUpstream,
-                    "the reply is a stream of events, which the client did not request"};
+/// A body that is here, under the head of the reply that it comes from.
+class BodyReply final : public upstream::UpstreamReply {
+ public:
+  explicit BodyReply(const http::Response& from) {
+    head_.status = from.status;
+    for (size_t i = 0; i < from.headers.size(); ++i) {
+      if (!ascii::iequals(from.headers[i].name, "content-type")) head_.headers.add(from.headers, i);
+    }
   }
-  Result<std::string> body = co_await upstream::read_whole(answer, kErrorBytesMax);
-  auto parsed = json::Document::parse(body ? *std::move(body) : std::string());
-  auto error = parsed ? dialects::refuse_error(parsed->root()) : Result<void>{};
-  if (!error) co_return std::move(error).error();
-  co_return Error{Code::kUpstream,
-                  "the reply is not a stream of events, which the client requested"};
+  void set(std::string_view type, std::string body) {
+    body_ = std::move(body);
+    head_.headers.add("Content-Type", type);
+    if (type == kJson) head_.content_length = body_.size();
+  }
+  const http::Response& head() const override { return head_; }
+  bool ready() const override { return true; }
+  http::Task<Result<upstream::Piece>> next() override { co_return upstream::Piece{body_, true}; }
+
+ private:
+  http::Response head_;
+  std::string body_;
+};
+
+/// The events of a whole reply; "" if it has no answer.
+std::string stream_of(const json::Value& whole, const ReplyFilterInputs& inputs) {
+  if (!inputs.plan.native) {
+    const auto choices = whole.find("choices");
+    if (!choices || !choices->is_array()) return {};
+    return cache::events_of(whole, inputs.server.to_client || inputs.plan.takes_usage ||
+                                       inputs.request.chat.requests_usage());
+  }
+  return inputs.scope.api.native() == request::Api::kMessages ? dialects::message_events(whole)
+                                                              : dialects::response_events(whole);
 }
 
 }  // namespace
+
+http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> as_stream(
+    const ReplyFilterInputs& inputs, std::unique_ptr<upstream::UpstreamReply> reply) {
+  const http::Response& head = reply->head();
+  if (head.status != 200 || is_event_stream(head.headers) || head.headers.find("content-encoding"))
+    co_return reply;
+  Result<std::string> body = co_await upstream::read_whole(*reply, TranslatedReply::kBodyBytesMax);
+  if (!body) co_return tl::unexpected<Error>(std::move(body).error());
+  auto out = std::make_unique<BodyReply>(head);
+  reply.reset();  // it must not wait for the interrupt at the same time as the pool
+  std::string events;
+  std::function<void()> translate = [&] {
+    const auto whole = json::Document::parse(*body);
+    if (whole) events = stream_of(whole->root(), inputs);
+  };
+  const Result<void> ran = co_await run_by_size(inputs.scope, body->size(), std::move(translate));
+  if (!ran) co_return tl::unexpected<Error>(ran.error());
+  const bool streams = !events.empty();
+  out->set(streams ? kEvents : kJson, streams ? std::move(events) : *std::move(body));
+  co_return std::unique_ptr<upstream::UpstreamReply>(std::move(out));
+}
 
 // `done` may be called by any thread, even after the wait has timed out.
 http::Task<> publish(dialects::ReplyTranslator& translator) {
@@ -52,9 +95,9 @@ http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> TranslatedReply::wr
   const http::Response& head = answer->head();
   if (auto read = upstream::check_encoding(head.headers, "it cannot be translated"); !read)
     co_return tl::unexpected<Error>(std::move(read).error());
-  if (head.status == 200 && is_event_stream(head.headers) != streams) {
-    Error unwanted = co_await read_unwanted(*answer, streams);
-    co_return tl::unexpected<Error>(std::move(unwanted));
+  if (head.status == 200 && is_event_stream(head.headers) && !streams) {
+    co_return fail(Code::kUpstream,
+                   "the reply is a stream of events, which the client did not request");
   }
   std::unique_ptr<TranslatedReply> out(new TranslatedReply(std::move(answer), translator));
   if (!out->events_) {
@@ -73,7 +116,7 @@ TranslatedReply::TranslatedReply(std::unique_ptr<upstream::UpstreamReply> answer
   for (size_t i = 0; i < head.headers.size(); ++i) {
     if (!ascii::iequals(head.headers[i].name, "content-type")) head_.headers.add(head.headers, i);
   }
-  head_.headers.add("Content-Type", events_ ? "text/event-stream" : "application/json");
+  head_.headers.add("Content-Type", events_ ? kEvents : kJson);
 }
 
 http::Task<Result<void>> TranslatedReply::read_whole(const RequestScope* scope) {

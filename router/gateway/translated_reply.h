@@ -12,6 +12,13 @@
 namespace signalbox::gateway {
 
 struct RequestScope;
+struct ReplyFilterInputs;
+
+/// Returns the reply as the events that its client requested, if its server has answered whole:
+/// some do not stream. A reply without an answer stays as it is, and so does one with another
+/// status than 200 or an encoding. A large body is translated on the pool for reading.
+http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> as_stream(
+    const ReplyFilterInputs& inputs, std::unique_ptr<upstream::UpstreamReply> reply);
 
 /// Publishes what was translated last, and waits until other routers can know it, but no longer
 /// than the translator's patience. Not needed unless the translator has something unpublished.
@@ -23,11 +30,11 @@ class TranslatedReply final : public upstream::UpstreamReply {
  public:
   static constexpr size_t kBodyBytesMax = size_t{1} << 26;
 
-  /// `streams`: the client requested a stream. The translator must outlive the reply. Errors:
-  /// kUpstream if the reply is not of that kind or is compressed, although the router accepts no
-  /// compressed reply; those of the translator and of UpstreamReply::next(). A large body is
-  /// translated on the pool for reading. Without a `scope`, which another reply may be using, it is
-  /// translated on the loop.
+  /// `streams`: the client requested a stream; then a whole reply is translated, too. The
+  /// translator must outlive the reply. Errors: kUpstream if the reply is a stream that the client
+  /// did not request or is compressed, although the router accepts no compressed reply; those of
+  /// the translator and of UpstreamReply::next(). A large body is translated on the pool for
+  /// reading. Without a `scope`, which another reply may be using, it is translated on the loop.
   static http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> wrap(
       std::unique_ptr<upstream::UpstreamReply> answer, dialects::ReplyTranslator& translator,
       bool streams, const RequestScope* scope);

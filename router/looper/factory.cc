@@ -80,6 +80,13 @@ std::unique_ptr<const Algorithm> make_algorithm(const config::Decision& decision
                  std::move(conversation));
 }
 
+bool passes_request(const config::Algorithm& algorithm) {
+  if (algorithm.is_native()) return false;
+  if (algorithm.type == "prompt") return true;
+  return is_cascade(algorithm) &&
+         cascade_settings(algorithm).method == CascadeSettings::Method::kGrade;
+}
+
 std::string describe(const config::Decision& decision, std::span<const Voice> voices) {
   const config::Algorithm& algorithm = decision.algorithm;
   if (algorithm.type == "fusion" && algorithm.fusion) {

@@ -118,6 +118,10 @@ std::unique_ptr<const Algorithm> make_algorithm(const config::Decision& decision
                                                 Conversation conversation,
                                                 std::span<const config::ModelCard> cards = {});
 
+/// True if the answer is always the reply to one call that gets the request as it is and needs no
+/// log probabilities, so that the request may go out in the client's own API.
+bool passes_request(const config::Algorithm& algorithm);
+
 /// For a decision whose answer is a text with an image: the first voice answers with a text, and an
 /// image server draws for the last one at the same time. If a text fails, the next voice writes
 /// one, unless none could; the image has one server only. The answer is the turn of the text, or

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 namespace signalbox::request {
 namespace {
@@ -53,6 +54,12 @@ void visit_message(const Value& message, const VisitText& visit) {
   }
 }
 
+/// Visits a definition: tools, or the schema of the reply.
+void visit_definition(const json::Member& member, const VisitText& visit) {
+  if (member.key == "text" || place_of(member.key) == Place::kDefinition)
+    visit_text(member.value, Place::kDefinition, visit);
+}
+
 void visit_messages(const Value& root, const VisitText& visit) {
   for (const json::Member& member : root.members()) {
     if (member.key == "system") {
@@ -60,6 +67,8 @@ void visit_messages(const Value& root, const VisitText& visit) {
       for (const Value& block : member.value.items()) visit_block(block, visit);
     } else if (member.key == "messages") {
       for (const Value& message : member.value.items()) visit_message(message, visit);
+    } else {
+      visit_definition(member, visit);
     }
   }
 }
@@ -69,14 +78,50 @@ void visit_responses(const Value& root, const VisitText& visit) {
     const bool is_text = member.key == "instructions" || member.key == "prompt";
     if (is_text || (member.key == "input" && member.value.is_string()))
       visit_text(member.value, Place::kMessage, visit);
-    if (member.key != "input") continue;
+    if (member.key != "input") {
+      if (!is_text) visit_definition(member, visit);
+      continue;
+    }
     for (const Value& item : member.value.items()) {
       if (contains(kOwnItems, label(item, "type", "message"))) visit_block(item, visit);
     }
   }
 }
 
+/// True if the tool belongs to another server, or works in a container that exists already.
+bool has_state_of_tool(const Value& tool) {
+  const auto container = tool.find("container");
+  return label(tool, "type") == "mcp" || (container && container->is_string());
+}
+
+bool has_any(const Value& request, std::initializer_list<std::string_view> names) {
+  return std::any_of(names.begin(), names.end(), [&request](std::string_view name) {
+    const auto value = request.find(name);
+    return value && !value->is_null() && !(value->is_bool() && !value->boolean());
+  });
+}
+
 }  // namespace
+
+bool has_state(const Value& request) {
+  if (has_any(request, {"conversation", "container", "background", "mcp_servers"})) return true;
+  const auto tools = request.find("tools");
+  if (!tools) return false;
+  for (const Value& tool : tools->items()) {
+    if (has_state_of_tool(tool)) return true;
+  }
+  return false;
+}
+
+bool is_bound_to_server(const Value& request) {
+  if (has_state(request) || has_any(request, {"previous_response_id", "prompt"})) return true;
+  const auto input = request.find("input");
+  if (!input) return false;
+  for (const Value& item : input->items()) {
+    if (label(item, "type") == "item_reference") return true;
+  }
+  return false;
+}
 
 void visit_native_text(const NativeRequest& request, const VisitText& visit) {
   const Value root = request.document.root();

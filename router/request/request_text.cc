@@ -26,8 +26,11 @@ constexpr std::array<std::string_view, 4> kAttachments = {"prediction", "suffix"
 constexpr std::array<std::string_view, 4> kDefinitions = {"tools", "functions", "response_format",
                                                           "chat_template"};
 
-constexpr std::array<std::string_view, 5> kSent = {"user", "metadata", "stop", "safety_identifier",
-                                                   "prompt_cache_key"};
+constexpr std::array<std::string_view, 6> kSent = {
+    "user", "metadata", "stop", "stop_sequences", "safety_identifier", "prompt_cache_key"};
+// Members of a definition with text for the model, or with values that the model may repeat.
+constexpr std::array<std::string_view, 8> kProse = {
+    "description", "title", "example", "examples", "input_examples", "default", "enum", "const"};
 
 constexpr std::array<std::string_view, 8> kLabels = {
     "id", "type", "role", "tool_call_id", "tool_use_id", "call_id", "media_type", "file_id"};
@@ -74,10 +77,11 @@ bool is_base64(std::string_view text) {
 class Walk {
  public:
   /// Without a place, every string is kText and none is left out.
-  Walk(std::optional<Place> place, const VisitText& visit) : place_(place), visit_(visit) {}
+  Walk(std::optional<Place> place, const VisitText& visit, bool in_prose = false)
+      : place_(place), in_prose_(in_prose), visit_(visit) {}
 
   void value(const Value& value, std::string_view key) const {
-    if (value.is_string()) visit_({Kind::kText, value.text(), value});
+    if (value.is_string()) visit_({kind_of_text(key), value.text(), value});
     if (value.is_number() && place_ != Place::kDefinition && is_identifying(value.raw()))
       visit_({Kind::kNumber, value.raw(), value});
     for (const Value& item : value.items()) this->value(item, key);
@@ -93,7 +97,10 @@ class Walk {
   void member(const json::Member& member, std::string_view parent, bool name_is_function) const {
     if (!is_identifier(member.key) || is_identifying(member.key))
       visit_({Kind::kKey, member.key, member.value});
-    if (!member.value.is_string()) return value(member.value, member.key);
+    if (!member.value.is_string()) {
+      const bool in_prose = in_prose_ || holds(kProse, member.key);
+      return Walk(place_, visit_, in_prose).value(member.value, member.key);
+    }
     const std::string_view text = member.value.text();
     if (is_skipped(parent, member.key, text)) return;
     visit_({kind_of(parent, member.key, name_is_function), text, member.value});
@@ -112,10 +119,16 @@ class Walk {
     if (!place_) return Kind::kText;
     if (holds(kLabels, key) || holds(kLabelled, parent)) return Kind::kLabel;
     if (key == "name" && name_is_function) return Kind::kName;
-    return Kind::kText;
+    return kind_of_text(key);
+  }
+
+  Kind kind_of_text(std::string_view key) const {
+    if (place_ != Place::kDefinition) return Kind::kText;
+    return in_prose_ || holds(kProse, key) ? Kind::kText : Kind::kFixed;
   }
 
   std::optional<Place> place_;
+  bool in_prose_;  // of a definition
   const VisitText& visit_;
 };
 
@@ -142,6 +155,10 @@ bool append_embedded(std::string_view text, std::string& out, const IsWanted& is
 }
 
 }  // namespace
+
+bool is_maskable(TextPiece::Kind kind) {
+  return kind == Kind::kText || kind == Kind::kContent || kind == Kind::kNumber;
+}
 
 std::optional<Place> place_of(std::string_view key) {
   if (holds(kAttachments, key)) return Place::kAttachment;
@@ -181,6 +198,12 @@ void visit_object_text(const Value& object, bool is_call, const VisitText& visit
 
 void visit_text(const Value& value, Place place, const VisitText& visit) {
   Walk(place, visit).value(value, "");
+}
+
+void visit_sent_text(const Value& request, const VisitText& visit) {
+  for (const json::Member& member : request.members()) {
+    if (place_of(member.key) == Place::kSent) visit_text(member.value, Place::kSent, visit);
+  }
 }
 
 std::optional<json::Document> json_within(std::string_view text) {

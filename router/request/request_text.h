@@ -20,6 +20,7 @@ struct TextPiece {
     kNumber,   // the bytes of a number with so many digits that it could be personal data
     kName,     // name of a function
     kLabel,    // a role, a type, an id
+    kFixed,    // text of a definition that the reply must match, or that names a part of it
     kKey,      // key of a member that is more than an identifier
   };
   Kind kind;
@@ -27,6 +28,12 @@ struct TextPiece {
   json::Value value;  // the value with this text; for a key, the member's value
 };
 using VisitText = std::function<void(const TextPiece&)>;
+
+/// Returns whether a mask may take the place of the text. These stay as they are: kLabel and kName,
+/// which refer to other parts of the request or to the client's tools; kFixed, such as patterns and
+/// grammars, because a reply that matches a changed one would not match the client's; and kKey,
+/// because clients look members up by it.
+bool is_maskable(TextPiece::Kind kind);
 
 /// The location of a value.
 enum class Place : uint8_t {
@@ -53,6 +60,9 @@ void visit_object_text(const json::Value& object, bool is_call, const VisitText&
 /// Does the same as visit_message_text() for another value. Skips the numbers of a definition,
 /// because they are limits.
 void visit_text(const json::Value& value, Place place, const VisitText& visit);
+
+/// Visits the texts of a whole request of any API that have the place kSent.
+void visit_sent_text(const json::Value& request, const VisitText& visit);
 
 /// Parses a text that is JSON, such as the arguments of a call; white space around it is allowed.
 std::optional<json::Document> json_within(std::string_view text);

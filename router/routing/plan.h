@@ -32,6 +32,7 @@ struct RuntimeConditions {
   const learning::Situation* learning = nullptr;  // null: nothing is learnt
   std::optional<uint32_t> seed = {};  // for experiments of learning; nullopt: there are none
   bool draws = false;                 // with a voice: an image server answers that call
+  bool keeps_api = false;  // with a voice: servers of the client's API get the request in it
 };
 
 /// "true" switches memories off for a request.

@@ -432,8 +432,9 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   add_memories(inputs, plan);
   const bool strips = strips_tools(inputs.target);
   const bool is_loop = plan.loop != nullptr || !one.empty();
+  const bool needs_chat = is_loop && !inputs.conditions.keeps_api;
   plan.native =
-      request.native && !is_loop && !strips && plugins::speaks(*plan.model, request.native->api);
+      request.native && !needs_chat && !strips && plugins::speaks(*plan.model, request.native->api);
   SIGNALBOX_TRY_VOID(check_context(inputs, plan));
   SIGNALBOX_TRY_VOID(check_documents(inputs, plan));
   plan.takes_usage = !is_loop && takes_usage(config_, request, plan);

@@ -1,4 +1,5 @@
-// A whole completion has a message where a stream has deltas, and the same reader takes both.
+// A whole completion has a message where a stream has deltas, and the same reader takes both. The
+// readers of checks find the text of messages and responses.
 
 #include "router/shadow/answer.h"
 
@@ -8,6 +9,9 @@
 #include "base/json.h"
 #include "router/dialects/call_numbers.h"
 #include "router/dialects/events.h"
+#include "router/replies/message_events.h"
+#include "router/replies/reply_content.h"
+#include "router/replies/response_events.h"
 
 namespace signalbox::shadow {
 namespace {
@@ -35,6 +39,18 @@ class AnswerReader {
     return {};
   }
 
+  Result<void> add_text(std::string_view text) { return append(text_, text); }
+
+  Result<void> begin_call(std::string_view name) {
+    if (calls_.size() == kToolsMax) return too_many_calls();
+    return append(calls_[calls_.size()].name, name);
+  }
+
+  /// Adds to the call that began last.
+  Result<void> add_arguments(std::string_view part) {
+    return calls_.empty() ? Result<void>() : append(calls_.rbegin()->second.arguments, part);
+  }
+
   Result<std::string> take() {
     for (const auto& [index, call] : calls_) {
       if (!text_.empty()) text_ += "\n";
@@ -56,13 +72,20 @@ class AnswerReader {
     return value && value->is_string() ? value->text() : std::string_view{};
   }
 
-  Result<void> append(std::string& to, const std::optional<json::Value>& text) {
-    if (!text || !text->is_string()) return {};
-    bytes_ += text->text().size();
+  static tl::unexpected<Error> too_many_calls() {
+    return fail(Code::kTooLarge, "the answer calls more than {} tools", kToolsMax);
+  }
+
+  Result<void> append(std::string& to, std::string_view text) {
+    bytes_ += text.size();
     if (bytes_ > bytes_max_)
       return fail(Code::kTooLarge, "the answer has more than {} bytes", bytes_max_);
-    to += text->text();
+    to += text;
     return {};
+  }
+
+  Result<void> append(std::string& to, const std::optional<json::Value>& text) {
+    return text && text->is_string() ? append(to, text->text()) : Result<void>();
   }
 
   Result<void> add_message(const json::Value& message, bool is_last) {
@@ -86,8 +109,7 @@ class AnswerReader {
       if (!function) continue;
       const size_t at = numbers_.of(given, text_of(call, "id"), text_of(*function, "name"),
                                     text_of(*function, "arguments"), is_last);
-      if (!calls_.contains(at) && calls_.size() == kToolsMax)
-        return fail(Code::kTooLarge, "the answer calls more than {} tools", kToolsMax);
+      if (!calls_.contains(at) && calls_.size() == kToolsMax) return too_many_calls();
       if (calls_[at].name.empty())
         SIGNALBOX_TRY_VOID(append(calls_[at].name, function->find("name")));
       SIGNALBOX_TRY_VOID(append(calls_[at].arguments, function->find("arguments")));
@@ -112,34 +134,99 @@ std::string_view beginning_of(std::string_view text, size_t bytes) {
 
 namespace {
 
-Result<void> read_into(AnswerReader& reader, std::string body, bool is_stream) {
-  const auto read = [&reader](std::string text, std::string_view member) -> Result<void> {
+/// Adds a call of a message or a response.
+Result<void> add_native_call(AnswerReader& reader, const json::Value& item) {
+  const std::string_view name = replies::text_member(item, "name");
+  SIGNALBOX_TRY_VOID(reader.begin_call(name.empty() ? replies::text_member(item, "type") : name));
+  for (const std::string_view member : {"arguments", "input", "action", "operation"}) {
+    const auto value = item.find(member);
+    if (value) return reader.add_arguments(value->is_string() ? value->text() : value->raw());
+  }
+  return {};
+}
+
+Result<void> read_native(AnswerReader& reader, const json::Value& root, request::Api api) {
+  const auto reply = replies::read_native(root, api);
+  if (!reply) return fail(Code::kUpstream, "the reply has no list of its parts");
+  SIGNALBOX_TRY_VOID(reader.add_text(reply->text));
+  const auto list = root.find(api == request::Api::kMessages ? "content" : "output");
+  for (const json::Value item : list->items()) {
+    if (replies::calls_client(item)) SIGNALBOX_TRY_VOID(add_native_call(reader, item));
+  }
+  return {};
+}
+
+/// Adds the calls of one event. A block of a message begins without its arguments, whose parts
+/// follow; an item of a response comes whole at its end.
+Result<void> read_calls(AnswerReader& reader, const json::Value& event) {
+  const std::string_view type = replies::text_member(event, "type");
+  if (type == "error" || type == "response.failed")
+    return fail(Code::kUpstream, "the stream ends with an error");
+  if (type == "content_block_start") {
+    const auto block = event.find("content_block");
+    if (block && replies::calls_client(*block))
+      return reader.begin_call(replies::text_member(*block, "name"));
+  } else if (type == "content_block_delta") {
+    const auto delta = event.find("delta");
+    if (delta) return reader.add_arguments(replies::text_member(*delta, "partial_json"));
+  } else if (type == "response.output_item.done") {
+    const auto item = event.find("item");
+    if (item && replies::calls_client(*item)) return add_native_call(reader, *item);
+  }
+  return {};
+}
+
+Result<void> read_native_stream(AnswerReader& reader, std::string_view stream, request::Api api) {
+  replies::MessageEvents message;
+  replies::ResponseEvents response;
+  replies::ReplyEvents& events = api == request::Api::kMessages
+                                     ? static_cast<replies::ReplyEvents&>(message)
+                                     : static_cast<replies::ReplyEvents&>(response);
+  const dialects::EventReader::Take take = [&](std::string_view data) -> Result<void> {
+    if (data.empty()) return {};
+    const auto document = json::Document::parse(std::string(data));
+    if (!document) return fail(Code::kUpstream, "the reply is not JSON");
+    SIGNALBOX_TRY_VOID(read_calls(reader, document->root()));
+    const replies::EventContent content = events.read(std::string(data));
+    events.advance();
+    for (const auto& each : content.choices) SIGNALBOX_TRY_VOID(reader.add_text(each.text));
+    return {};
+  };
+  dialects::EventReader lines;
+  SIGNALBOX_TRY_VOID(lines.push(stream, take));
+  return lines.finish(take);
+}
+
+Result<void> read_into(AnswerReader& reader, Reply reply) {
+  if (reply.api && reply.is_stream) return read_native_stream(reader, reply.bytes, *reply.api);
+  const auto read = [&](std::string text, std::string_view member) -> Result<void> {
     const auto document = json::Document::parse(std::move(text));
     if (!document) return fail(Code::kUpstream, "the reply is not JSON");
-    return reader.add(document->root(), member);
+    return reply.api ? read_native(reader, document->root(), *reply.api)
+                     : reader.add(document->root(), member);
   };
-  if (!is_stream) return read(std::move(body), "message");
+  if (!reply.is_stream) return read(std::move(reply.bytes), "message");
   dialects::EventReader events;
   const dialects::EventReader::Take take = [&read](std::string_view data) -> Result<void> {
     data = ascii::trimmed(data);
     if (data.empty() || data == "[DONE]") return {};
     return read(std::string(data), kDelta);
   };
-  SIGNALBOX_TRY_VOID(events.push(body, take));
+  SIGNALBOX_TRY_VOID(events.push(reply.bytes, take));
   return events.finish(take);
 }
 
 }  // namespace
 
-Result<std::string> read_answer(std::string body, bool is_stream, size_t bytes_max) {
+Result<std::string> read_answer(Reply reply, size_t bytes_max) {
   AnswerReader reader(bytes_max);
-  SIGNALBOX_TRY_VOID(read_into(reader, std::move(body), is_stream));
+  SIGNALBOX_TRY_VOID(read_into(reader, std::move(reply)));
   return reader.take();
 }
 
-Result<std::string> read_final_text(std::string body, bool is_stream, size_t bytes_max) {
+Result<std::string> read_final_text(Reply reply, size_t bytes_max) {
   AnswerReader reader(bytes_max);
-  SIGNALBOX_TRY_VOID(read_into(reader, std::move(body), is_stream));
+  SIGNALBOX_TRY_VOID(read_into(reader, std::move(reply)));
   return reader.take_final();
 }
 

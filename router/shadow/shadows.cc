@@ -16,7 +16,6 @@
 #include "router/http/deadline.h"
 #include "router/http/thread_pool.h"
 #include "router/replies/reply_meter.h"
-#include "router/shadow/answer.h"
 #include "router/spending/prices.h"
 #include "router/upstream/outgoing.h"
 #include "router/upstream/whole.h"
@@ -173,9 +172,7 @@ void Shadows::Impl::begin(const std::shared_ptr<Dispatch>& dispatch) {
 http::Task<> Shadows::Impl::open(std::shared_ptr<Dispatch> dispatch) {
   Result<std::string> answer = fail(Code::kOverloaded, "too many shadows wait");
   std::function<void()> read = [&] {
-    Reply& reply = dispatch->reply;
-    answer = read_answer(std::move(reply.bytes), reply.is_stream,
-                         dispatch->plugin->limits.max_response_bytes);
+    answer = read_answer(std::move(dispatch->reply), dispatch->plugin->limits.max_response_bytes);
   };
   co_await readers->run(std::move(read));
   std::vector<Call> calls = std::move(dispatch->calls);
@@ -262,7 +259,7 @@ http::Task<Result<std::string>> Shadows::Impl::call(Running& running) {
   std::function<void()> read = [&] {
     read_usage(*body, *of.model, of.figures);
     if (of.from_server) body = of.from_server->whole(*std::move(body));
-    text = body ? read_answer(*std::move(body), false,
+    text = body ? read_answer({*std::move(body), false, of.api},
                               running.dispatch->plugin->limits.max_response_bytes)
                 : tl::unexpected<Error>(body.error());
     if (text) estimate_tokens(of, text->size(), of.figures);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,16 +13,11 @@
 #include "router/dialects/dialect.h"
 #include "router/http/headers.h"
 #include "router/observe/account.h"
+#include "router/shadow/answer.h"
 #include "router/shadow/comparison.h"
 #include "router/upstream/model_caller.h"
 
 namespace signalbox::shadow {
-
-/// The client's answer as its server sent it: a chat completion, or the events of one.
-struct Reply {
-  std::string bytes;
-  bool is_stream = false;
-};
 
 /// The call of one model.
 struct Call {
@@ -30,9 +26,10 @@ struct Call {
   std::string target, body, request_id, traceparent;
   http::Headers headers, added;
   bool drops_tracestate = false;
-  std::unique_ptr<dialects::ReplyTranslator> from_server;  // null: the reply is a chat completion
-  size_t recorded_bytes = 0;                               // of the answer, for the replay record
-  observe::Shadow figures;  // the names and the client's side; the rest is filled in
+  std::unique_ptr<dialects::ReplyTranslator> from_server;  // null: the reply is read as it comes
+  std::optional<request::Api> api;  // of the reply; nullopt: chat completions
+  size_t recorded_bytes = 0;        // of the answer, for the replay record
+  observe::Shadow figures;          // the names and the client's side; the rest is filled in
 };
 
 /// The shadows of one request.
@@ -42,7 +39,7 @@ struct Dispatch {
   const config::ShadowDispatchPlugin* plugin = nullptr;
   const upstream::ModelCaller* servers = nullptr;
   const Comparer* comparer = nullptr;
-  Reply reply;
+  Reply reply;  // the client's answer as its server sent it
   std::vector<Call> calls;
   /// One of them is called for each call, on a thread of the shadows; leave_out() if the shadow was
   /// not sent.

@@ -107,7 +107,7 @@ test("each change has its user, kind and address, and the state before and after
   await newKey({ name: "ann" });
   const made = await noted({ event: "change", path: "/api/v1/keys" });
   assert.deepEqual({ ...made, entry: 0, time: 0, previous: 0 }, {
-    entry: 0, time: 0, previous: 0, event: "change", who: "role admin", from: "127.0.0.1", method: "POST", path: "/api/v1/keys", what: "ann", status: 201,
+    entry: 0, time: 0, previous: 0, event: "change", who: "role admin", token: "AUDIT_TEST_ADMIN", from: "127.0.0.1", method: "POST", path: "/api/v1/keys", what: "ann", status: 201,
   });
   await noted({ event: "key_added", key: "ann" });
   assert.equal((await manage("DELETE", "/api/v1/keys/ann")).status, 200);
@@ -158,7 +158,7 @@ test("each refusal has its reason and no texts", async () => {
   while ((await chat(key, "mail")).status !== 429);
   await noted({ event: "refused", reason: "rate_limited", key: "bob", status: 429 });
   assert.equal((await manage("DELETE", "/api/v1/keys/bob", undefined, "viewer-secret")).status, 403);
-  await noted({ event: "refused", who: "role viewer", method: "DELETE", path: "/api/v1/keys/bob", status: 403 });
+  await noted({ event: "refused", who: "role viewer", token: "AUDIT_TEST_VIEWER", method: "DELETE", path: "/api/v1/keys/bob", status: 403 });
   assert.equal((await manage("GET", "/api/v1/keys", undefined, "wrong")).status, 401);
   await noted({ event: "refused", who: "unknown token", path: "/api/v1/keys", status: 401 });
   assert.equal((await fetch(`${daemon.url}/v1/models`, { headers: { origin: "https://elsewhere.example" } })).status, 403);

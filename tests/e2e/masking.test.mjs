@@ -80,7 +80,7 @@ test("a stream comes back with the originals although its deltas split the place
 test("members beside the messages go out with placeholders, and all other bytes stay", async () => {
   const request = (mail, name, card) =>
     `{"model": "MODEL",  "big": 12345678901234567890123, "suffix":"${mail}", "documents" : [{"text": "\\u0041 ${mail}", "card": ${card}}],` +
-    ` "prediction": {"type": "content", "content": "${mail}"}, "user": "ann@example.com", "messages": [{"role": "user", "content": ` +
+    ` "prediction": {"type": "content", "content": "${mail}"}, "user": "${mail}", "messages": [{"role": "user", "content": ` +
     `[{"type": "file", "file": {"filename": "${name}", "file_data": "${"QUJD".repeat(40)}"}}, {"type": "weird", "body": "${mail}"}]}, {"role": "user", "content": "Sort"}]}`;
   const answer = await fetch(`${daemon.url}/v1/chat/completions`, {
     method: "POST",
@@ -121,13 +121,13 @@ test("a request that names its model is masked like others, in every API", async
   assert.deepEqual([sent(), message.content[0].text, message.content[1].input.text], [kPlaced, kPlain, kPlain]);
 });
 
-test("a count that would have to be masked is refused in the client's form", async () => {
+test("what is counted is masked like the request that it stands for", async () => {
   const anthropic = new Anthropic({ apiKey: "unused", baseURL: daemon.url, maxRetries: 0 });
   const count = (content) => anthropic.messages.countTokens({ model: "claude", messages: [{ role: "user", content }] });
-  upstream.body = undefined;
-  await assert.rejects(count("Mail ann@example.com"), { status: 403, message: /permission_error.*would have to be masked/ });
-  assert.equal(upstream.body, undefined);
-  await assert.doesNotReject(count("Mail her"));
+  await count("Mail ann@example.com");
+  assert.equal(JSON.parse(upstream.body).messages[0].content, "Mail [EMAIL_ADDRESS_1]");
+  await count("Mail her");
+  assert.equal(JSON.parse(upstream.body).messages[0].content, "Mail her");
 });
 
 test("the configuration may leave requests that name their model as they are", async () => {

@@ -20,6 +20,7 @@ providers:
   models:
     - {name: chats, backend_refs: [{name: secret-node, endpoint: "127.0.0.1:${upstream}"}]}
     - {name: claude, api_format: anthropic, backend_refs: [{name: claude, endpoint: "127.0.0.1:${upstream}"}]}
+    - {name: gpt, responses_api: true, backend_refs: [{name: gpt, endpoint: "127.0.0.1:${upstream}"}]}
     - {name: metered, backend_refs: [{name: metered, endpoint: "127.0.0.1:${upstream}"}]}
     - {name: gone, backend_refs: [{name: secret-gone, endpoint: "127.0.0.1:1"}]}
 routing:
@@ -160,6 +161,33 @@ test("a compressed reply has a limit, an end, and an encoding that the router kn
   await fails(gzipped(Buffer.from("no gzip at all")), /not in the form of gzip/);
   await fails(gzipped(Buffer.concat([gzipSync("x").subarray(0, 10), Buffer.alloc(20, 255)])), /damaged/);
   await fails(compressed(completion({ content: "x" }), "br", brotliCompressSync), /Content-Encoding: br/);
+});
+
+test("a server that answers whole although a stream is requested", async () => {
+  const call = { id: "t1", type: "function", function: { name: "weather", arguments: '{"city":"Rome"}' } };
+  const whole = completion({ content: "Fine.\nWarm.", tool_calls: [call] }, "tool_calls");
+  const message = { id: "msg_1", type: "message", role: "assistant", model: "c", content: [{ type: "thinking", thinking: "hm", signature: "c2ln" }, { type: "text", text: "Fine.\nWarm." }, { type: "tool_use", id: "t1", name: "weather", input: { city: "Rome" } }], stop_reason: "tool_use", stop_sequence: null, usage: { input_tokens: 7, output_tokens: 3 } };
+  const response = { id: "resp_1", object: "response", created_at: 1, status: "completed", model: "g", output: [{ id: "rs_1", type: "reasoning", summary: [], encrypted_content: "Z2g=" }, { id: "msg_1", type: "message", status: "completed", role: "assistant", content: [{ type: "output_text", text: "Fine.\nWarm.", annotations: [] }] }, { id: "fc_1", type: "function_call", status: "completed", call_id: "t1", name: "weather", arguments: '{"city":"Rome"}' }], usage: { input_tokens: 7, output_tokens: 3, total_tokens: 10 } };
+  const pretty = (body) => () => ({ body: JSON.stringify(body, null, 1) }); // with line feeds between the members
+  for (const [body, chat, claude, gpt] of [[whole.body, "chats", "chats", "chats"], [message, "claude", "claude", "claude"], [response, null, null, "gpt"]]) {
+    upstream.answer = pretty(body);
+    if (chat) {
+      const got = await openai.chat.completions.stream({ model: chat, messages: kMessages, stream_options: { include_usage: true } }).finalChatCompletion();
+      assert.equal(got.choices[0].message.content, "Fine.\nWarm.");
+      assert.deepEqual(ofChat(got), [["t1", "weather", { city: "Rome" }]]);
+      assert.deepEqual([got.choices[0].finish_reason, got.usage.completion_tokens], ["tool_calls", 3]);
+    }
+    if (claude) {
+      const got = await anthropic.messages.stream({ model: claude, max_tokens: 9, messages: kMessages }).finalMessage();
+      assert.deepEqual(ofMessage(got), [["t1", "weather", { city: "Rome" }]]);
+      assert.deepEqual([got.content.find(({ type }) => type === "text").text, got.stop_reason, got.usage.output_tokens], ["Fine.\nWarm.", "tool_use", 3]);
+      if (claude === "claude") assert.deepEqual(got.content, message.content);
+    }
+    const got = await openai.responses.stream({ model: gpt, input: "x" }).finalResponse();
+    assert.deepEqual([got.output_text, got.usage.output_tokens], ["Fine.\nWarm.", 3]);
+    assert.deepEqual(ofResponse(got), [["t1", "weather", { city: "Rome" }]]);
+    if (gpt === "gpt") assert.deepEqual(got.output.map(({ id }) => id), ["rs_1", "msg_1", "fc_1"]);
+  }
 });
 
 test("an error in place of a stream has the server's message", async () => {

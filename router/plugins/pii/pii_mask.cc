@@ -6,6 +6,7 @@
 #include "router/plugins/pii/pii_mask.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "base/ascii.h"
@@ -21,36 +22,37 @@ struct Slot {
   json::Value value;
   std::string_view text;                  // the same bytes that other readers of the request use
   std::optional<request::JsonText> json;  // set if the text is JSON
+  bool by_rules = false;                  // no model reads it, so none searches it
 
   std::string_view read() const { return json ? json->text() : text; }
 };
 
-// Replacing a label or a name would change the meaning, and a key could not be restored.
-bool is_maskable(request::TextPiece::Kind kind) {
-  return kind != request::TextPiece::Kind::kLabel && kind != request::TextPiece::Kind::kName &&
-         kind != request::TextPiece::Kind::kKey;
+request::VisitText add_to(std::vector<Slot>& slots, bool by_rules) {
+  return [&slots, by_rules](const request::TextPiece& piece) {
+    if (!request::is_maskable(piece.kind)) return;
+    Slot& slot = slots.emplace_back(Slot{piece.value, piece.text, std::nullopt, by_rules});
+    if (request::json_within(slot.text)) slot.json.emplace(slot.text);
+  };
 }
 
 std::vector<Slot> slots_of(const request::ChatRequest& request) {
   std::vector<Slot> slots;
-  const request::VisitText visit = [&](const request::TextPiece& piece) {
-    if (is_maskable(piece.kind)) slots.push_back({piece.value, piece.text, std::nullopt});
-  };
+  const request::VisitText visit = add_to(slots, false);
   const json::Value root = request.document.root();
   for (const json::Value& message : root.find("messages")->items())
     request::visit_message_text(message, visit);
   for (const json::Member& member : root.members()) {
-    if (request::place_of(member.key) == request::Place::kAttachment)
-      request::visit_text(member.value, request::Place::kAttachment, visit);
+    const auto place = request::place_of(member.key);
+    if (place && place != request::Place::kSent) request::visit_text(member.value, *place, visit);
   }
+  request::visit_sent_text(root, add_to(slots, true));
   return slots;
 }
 
 std::vector<Slot> slots_of(const request::NativeRequest& request) {
   std::vector<Slot> slots;
-  request::visit_native_text(request, [&](const request::TextPiece& piece) {
-    if (is_maskable(piece.kind)) slots.push_back({piece.value, piece.text, std::nullopt});
-  });
+  request::visit_native_text(request, add_to(slots, false));
+  request::visit_sent_text(request.document.root(), add_to(slots, true));
   return slots;
 }
 
@@ -106,6 +108,32 @@ Result<signals::PiiFound> find_entities(const config::PiiMaskPlugin& plugin,
   return found;
 }
 
+/// The entities of each slot, in the order of the slots.
+Result<std::vector<std::vector<pii::PiiEntity>>> find_in(const config::PiiMaskPlugin& plugin,
+                                                         const signals::PiiFinder& finder,
+                                                         const std::vector<Slot>& slots,
+                                                         signals::Inputs& inputs) {
+  std::vector<std::string_view> read, sent;
+  for (const Slot& slot : slots) (slot.by_rules ? sent : read).push_back(slot.read());
+  SIGNALBOX_TRY(signals::PiiFound in_read, find_entities(plugin, finder, read, inputs));
+  const signals::PiiFinder rules_only{signals::ModelChoice{}};
+  SIGNALBOX_TRY(signals::PiiFound in_sent, rules_only.entities(sent, inputs));
+  std::vector<std::vector<pii::PiiEntity>> out;
+  size_t next_read = 0, next_sent = 0;
+  for (const Slot& slot : slots)
+    out.push_back(std::move(slot.by_rules ? in_sent.in[next_sent++] : in_read.in[next_read++]));
+  return out;
+}
+
+/// The number before the first placeholder of each type. What a server makes of a compacted
+/// conversation keeps its placeholders, so they must not be those of a later request, which begin
+/// with 1 and would stand for other data.
+size_t number_before(const request::ChatRequest& request) {
+  constexpr size_t kApart = 1'000'000;
+  if (!request.native || !request.native->is_compacted) return 0;
+  return kApart + std::hash<std::string_view>()(request.native->document.source()) % kApart;
+}
+
 /// Adds the two parts of data that is split over two texts. Data that begins or ends with a finding
 /// of its type in one text is complete there, whatever the other text adds to it.
 void add_split(std::string_view first, std::string_view second,
@@ -155,21 +183,16 @@ Result<Masked> mask_request(const config::PiiMaskPlugin& plugin, const signals::
   if (request.native) {
     for (Slot& slot : slots_of(*request.native)) slots.push_back(std::move(slot));
   }
-  std::vector<std::string_view> texts;
-  for (Slot& slot : slots) {
-    if (request::json_within(slot.text)) slot.json.emplace(slot.text);
-    texts.push_back(slot.read());
+  SIGNALBOX_TRY(auto found, find_in(plugin, finder, slots, inputs));
+  for (size_t i = 1; i < slots.size(); ++i) {
+    if (i != chat_slots) add_split(slots[i - 1].read(), slots[i].read(), found[i - 1], found[i]);
   }
-  SIGNALBOX_TRY(signals::PiiFound found, find_entities(plugin, finder, texts, inputs));
-  for (size_t i = 1; i < texts.size(); ++i) {
-    if (i != chat_slots) add_split(texts[i - 1], texts[i], found.in[i - 1], found.in[i]);
-  }
-  pii::Masks masks(request.document.source());
+  pii::Masks masks(request.document.source(), number_before(request));
   for (const Slot& slot : slots) masks.avoid(slot.read());  // in JSON, a bracket may be "\u005b"
   std::vector<splice::Edit> edits, native_edits;
   for (size_t i = 0; i < slots.size(); ++i) {
     MaskedText text(slots[i], masks);
-    for (const pii::PiiEntity& entity : found.in[i]) {
+    for (const pii::PiiEntity& entity : found[i]) {
       if (entity.score >= threshold && masks_type(plugin, entity.type)) text.mask(entity);
     }
     if (const auto masked = text.take()) {

@@ -25,8 +25,8 @@ bool masks_type(const config::PiiMaskPlugin& plugin, std::string_view type);
 /// Returns whether rules can check every type that the plugin masks, so that no model needs to run.
 bool needs_no_model(const config::PiiMaskPlugin& plugin);
 
-/// Masks entities with a score of at least `threshold` in messages and attachments (see
-/// router/request/request_text.h), but not in labels, function names and keys. The native form of
+/// Masks entities with a score of at least `threshold` in all texts of the request that are
+/// maskable (see router/request/request_text.h). The native form of
 /// the request is masked in the same way, with the same placeholders. Errors: those of the
 /// model, and kTooLarge if the model cannot read all of the text; neither if the plugin's on_error
 /// accepts rules instead.

@@ -25,7 +25,7 @@ const std::string& Masks::of(std::string_view type, std::string_view value) {
   auto [entry, is_new] =
       index_of_value_.try_emplace({std::string(type), std::string(value)}, all_.size());
   if (is_new) {
-    size_t& number = numbers_.try_emplace(std::string(type), 0).first->second;
+    size_t& number = numbers_.try_emplace(std::string(type), before_).first->second;
     Mask mask{{}, std::string(value)};
     do {
       mask.placeholder = fmt::format("[{}_{}]", type, ++number);

@@ -24,8 +24,8 @@ struct Mask {
 class Masks {
  public:
   /// A placeholder that occurs in `taken`, for example because the client wrote it, is never
-  /// assigned.
-  explicit Masks(std::string_view taken) { avoid(taken); }
+  /// assigned. The numbers of each type begin after `before`.
+  explicit Masks(std::string_view taken, size_t before = 0) : before_(before) { avoid(taken); }
 
   /// Also excludes the placeholders in this text. Call it before of().
   void avoid(std::string_view text);
@@ -35,6 +35,7 @@ class Masks {
   std::vector<Mask> take() { return std::move(all_); }
 
  private:
+  size_t before_;
   std::set<std::string, std::less<>> taken_;
   std::map<std::string, size_t, std::less<>> numbers_;                    // by type
   std::map<std::pair<std::string, std::string>, size_t> index_of_value_;  // in all_

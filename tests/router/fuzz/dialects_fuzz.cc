@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "router/dialects/events.h"
+#include "router/dialects/whole_events.h"
 #include "tests/router/dialects/case.h"
 
 namespace {
@@ -60,6 +61,10 @@ void try_reply(size_t surface, const std::string& body) {
   const auto whole = incoming->replies->whole(body);
   if (whole) check_json(*whole);
   if (surface == 0 || surface == 3) check_json(incoming->replies->refusal(500, body));
+  if (const auto native = json::Document::parse(body)) {
+    check_events(message_events(native->root()));
+    check_events(response_events(native->root()));
+  }
   for (const auto& [id, owner] : {std::pair("resp_0f", "me")}) {
     const auto stored = store.get(id, owner, test::kRequestContext.now);
     SIGNALBOX_CHECK(surface != 2 || !whole || stored);

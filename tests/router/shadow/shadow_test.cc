@@ -30,8 +30,11 @@ TEST(Shadow, reads_answers) {
     ASSERT_TRUE(document) << line;
     const json::Value row = document->root();
     SCOPED_TRACE(row.find("name")->text());
-    const auto read = read_answer(std::string(row.find("body")->text()),
-                                  row.find("stream").has_value(), kBytesMax);
+    std::optional<request::Api> api;
+    if (const auto name = row.find("api"))
+      api = name->text() == "messages" ? request::Api::kMessages : request::Api::kResponses;
+    const auto read = read_answer(
+        {std::string(row.find("body")->text()), row.find("stream").has_value(), api}, kBytesMax);
     if (const auto error = row.find("error")) {
       ASSERT_FALSE(read) << *read;
       EXPECT_EQ(read.error().message, error->text());
