@@ -313,16 +313,17 @@ class HeadAttentionI16 {
       scored.store_aligned(scores + c);
       tops = xsimd::max(tops, scored);
     }
-    if (!terms_.any() && first <= 0 && last >= columns) return max_lane<Arch>(tops);
-    terms_.template add<Arch>(block.query + r, block.begin, block.end - block.begin, kLog2E,
-                              part<float>(at_.by_query) + (block.row + r) * terms_.stride(),
-                              part<float>(at_.by_key), scores);
-    const float hidden = -std::numeric_limits<float>::infinity();
-    for (int64_t c = 0; c < std::min(first, columns); ++c) scores[c] = hidden;
-    for (int64_t c = std::max<int64_t>(last, 0); c < columns; ++c) scores[c] = hidden;
-    tops = before;
-    for (int64_t c = 0; c < columns; c += kLanes<Arch>)
-      tops = xsimd::max(tops, Batch<Arch>::load_aligned(scores + c));
+    if (terms_.any() || first > 0 || last < columns) {
+      terms_.template add<Arch>(block.query + r, block.begin, block.end - block.begin, kLog2E,
+                                part<float>(at_.by_query) + (block.row + r) * terms_.stride(),
+                                part<float>(at_.by_key), scores);
+      const float hidden = -std::numeric_limits<float>::infinity();
+      for (int64_t c = 0; c < std::min(first, columns); ++c) scores[c] = hidden;
+      for (int64_t c = std::max<int64_t>(last, 0); c < columns; ++c) scores[c] = hidden;
+      tops = before;
+      for (int64_t c = 0; c < columns; c += kLanes<Arch>)
+        tops = xsimd::max(tops, Batch<Arch>::load_aligned(scores + c));
+    }
     return max_lane<Arch>(tops);
   }
 

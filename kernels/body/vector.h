@@ -65,7 +65,7 @@ inline void for_lanes(int64_t n, const Step& step) {
 
 /// Returns the largest lane. The halving loop compiles to register operations.
 template <class Arch>
-inline float max_lane(const Batch<Arch>& x) {
+[[gnu::always_inline]] inline float max_lane(const Batch<Arch>& x) {
   alignas(64) float lanes[kLanes<Arch>];
   x.store_aligned(lanes);
 #pragma GCC unroll 4
