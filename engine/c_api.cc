@@ -2,14 +2,17 @@
 // stores answers so that they can be returned as a pointer and a count. The number of entities
 // varies, so they are stored as one list for each text and head.
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/rerank.h"
 #include "engine/signalbox.h"
 
 namespace engine = signalbox::engine;
@@ -28,6 +31,7 @@ struct signalbox_answers {
   size_t heads = 0;
   std::vector<engine::Answer> answers;                  // (texts, heads)
   std::vector<std::vector<signalbox_entity>> entities;  // (texts, heads): point into answers
+  std::vector<bool> truncated;                          // (texts)
 };
 
 namespace {
@@ -214,6 +218,43 @@ Result<void> answer(const signalbox_model& model, const signalbox_text* texts,
       out.entities[i].push_back({entity.type.c_str(), entity.begin, entity.end, entity.score});
     }
   }
+  for (const engine::Input& input : inputs) {
+    SIGNALBOX_TRY(const bool is_cut, model.model->is_cut(input));
+    out.truncated.push_back(is_cut);
+  }
+  return {};
+}
+
+constexpr int32_t kWindowTokens = 256, kWindowTokensMin = 16;
+
+Result<void> split(const signalbox_model& model, const signalbox_text& text, int32_t tokens,
+                   std::span<signalbox_text> out, size_t& count) {
+  const int32_t tokens_max = model.model->tokens_max();
+  const int32_t chosen = tokens == 0 ? std::min(kWindowTokens, tokens_max) : tokens;
+  if (chosen < kWindowTokensMin || chosen > tokens_max) {
+    return fail(Code::kInvalid, "windows of {} tokens, expected {} to the model's {}", chosen,
+                kWindowTokensMin, tokens_max);
+  }
+  SIGNALBOX_TRY(const std::string_view whole, view("text", text, 0));
+  SIGNALBOX_TRY(const auto windows, model.model->windows(whole, chosen, chosen / 8));
+  count = windows.size();
+  for (size_t i = 0; i < std::min(count, out.size()); ++i)
+    out[i] = {windows[i].data(), windows[i].size(), text.adapter};
+  return {};
+}
+
+Result<void> rank(const signalbox_model& model, size_t head, const signalbox_text& query,
+                  std::span<const signalbox_text> documents, std::span<signalbox_ranked> out) {
+  if (head >= model.heads.size())
+    return fail(Code::kInvalid, "head {}, the model has {}", head, model.heads.size());
+  SIGNALBOX_TRY(const std::string_view text, view("query", query, 0));
+  std::vector<std::string_view> views(documents.size());
+  for (size_t i = 0; i < views.size(); ++i) {
+    SIGNALBOX_TRY(views[i], view("documents", documents[i], i));
+  }
+  SIGNALBOX_TRY(const auto ranked, engine::rerank(*model.model, head, text, views));
+  for (size_t i = 0; i < ranked.size(); ++i)
+    out[i] = {ranked[i].index, ranked[i].score, ranked[i].whole ? 0 : 1};
   return {};
 }
 
@@ -296,6 +337,10 @@ void signalbox_answers_free(signalbox_answers* answers) {
   delete answers;
 }
 
+int32_t signalbox_is_truncated(const signalbox_answers* answers, size_t text) {
+  return answers != nullptr && text < answers->truncated.size() && answers->truncated[text] ? 1 : 0;
+}
+
 const float* signalbox_scores(const signalbox_answers* answers, size_t text, size_t head,
                               size_t* count) {
   set_count(count, 0);
@@ -308,4 +353,31 @@ const signalbox_entity* signalbox_entities(const signalbox_answers* answers, siz
   set_count(count, 0);
   const auto place = place_of(answers, text, head);
   return place ? list_of(answers->entities[*place], count) : nullptr;
+}
+
+signalbox_status signalbox_windows(const signalbox_model* model, const signalbox_text* text,
+                                   int32_t tokens, signalbox_text* windows, size_t capacity,
+                                   size_t* count) {
+  set_count(count, 0);
+  return guarded([&]() -> Result<void> {
+    SIGNALBOX_TRY_VOID(need(model, "model"));
+    SIGNALBOX_TRY_VOID(need(text, "text"));
+    if (capacity > 0) SIGNALBOX_TRY_VOID(need(windows, "windows"));
+    size_t found = 0;
+    SIGNALBOX_TRY_VOID(split(*model, *text, tokens, {windows, capacity}, found));
+    set_count(count, found);
+    return {};
+  });
+}
+
+signalbox_status signalbox_rerank(const signalbox_model* model, size_t head,
+                                  const signalbox_text* query, const signalbox_text* documents,
+                                  size_t count, signalbox_ranked* out) {
+  return guarded([&]() -> Result<void> {
+    SIGNALBOX_TRY_VOID(need(model, "model"));
+    SIGNALBOX_TRY_VOID(need(query, "query"));
+    if (count > 0) SIGNALBOX_TRY_VOID(need(documents, "documents"));
+    if (count > 0) SIGNALBOX_TRY_VOID(need(out, "out"));
+    return rank(*model, head, *query, {documents, count}, {out, count});
+  });
 }

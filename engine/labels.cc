@@ -72,11 +72,19 @@ Result<bool> read_first(const weights::HfObject& config, std::initializer_list<c
 
 Result<std::vector<std::string>> read_labels(const std::filesystem::path& directory,
                                              const weights::HfConfig& config, int32_t count) {
+  constexpr std::string_view kCount = "num_labels";
+  SIGNALBOX_TRY(const int32_t stated, config.root().integer(kCount, 1, 1 << 16, count));
+  if (stated != count) {
+    return fail(Code::kCorrupt, "{}: {}, but the head has {} classes", config.root().where(kCount),
+                stated, count);
+  }
   std::vector<std::string> out(count);
+  SIGNALBOX_TRY(const bool is_named, read_first(config.root(), {"id2label"}, out));
   for (const char* name :
        {"category_mapping.json", "pii_type_mapping.json", "jailbreak_type_mapping.json"}) {
     if (!std::filesystem::exists(directory / name)) continue;
     SIGNALBOX_TRY(const auto mapping, weights::HfConfig::open(directory / name));
+    out.assign(count, "");
     SIGNALBOX_TRY(const bool found, read_first(mapping.root(),
                                                {"idx_to_category", "idx_to_label", "id_to_label",
                                                 "category_to_idx", "label_to_idx", "label_to_id"},
@@ -85,10 +93,7 @@ Result<std::vector<std::string>> read_labels(const std::filesystem::path& direct
     return fail(Code::kCorrupt, "{}: expected idx_to_category, idx_to_label or label_to_idx",
                 mapping.name());
   }
-  SIGNALBOX_TRY(const bool found, read_first(config.root(), {"id2label"}, out));
-  if (!found) {
-    for (int32_t i = 0; i < count; ++i) out[i] = fmt::format("LABEL_{}", i);
-  }
+  for (int32_t i = 0; i < count && !is_named; ++i) out[i] = fmt::format("LABEL_{}", i);
   return out;
 }
 

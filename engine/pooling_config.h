@@ -31,11 +31,11 @@ struct PoolingConfig {
   std::vector<DenseStep> dense = {};
 };
 
-/// Without a modules.json, the directories 1_Pooling, 2_Dense and 3_Dense count if they exist.
 /// The last component of a module's type such as "sentence_transformers.models.Pooling". The
 /// classes of other packages keep their whole names, because they may do anything.
 std::string_view module_kind(std::string_view type);
 
+/// Without a modules.json, the directories 1_Pooling, 2_Dense and 3_Dense count if they exist.
 /// `otherwise` is the pooling of a directory that names none. Errors: kUnsupported for an
 /// unsupported module or pooling, or modules in another order; kCorrupt. Both name the file.
 Result<PoolingConfig> read_pooling_config(const std::filesystem::path& directory, int32_t hidden,

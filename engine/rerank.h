@@ -15,16 +15,22 @@ namespace signalbox::engine {
 struct RankedDocument {
   size_t index = 0;  // in the list of documents
   float score = 0;
+  bool whole = true;   // false: a part of the query or of the document was not read
+  int64_t tokens = 0;  // that the model has read for it
 };
+
+/// A document is read in at most so many windows.
+inline constexpr size_t kDocumentWindowsMax = 64;
 
 /// Returns kInvalid unless the head classifies whole texts and has one label.
 Result<void> check_reranker(const HeadInfo& head);
 
 /// Scores all documents and returns them best first; equal scores keep the order of the documents.
 /// A score is the model's output after the sigmoid, unless the model's config.json selects the raw
-/// output (Scores::kRaw) or `raw` is true. A pair above the model's limit is truncated, the longer
-/// text first, and of a text only 64 bytes for each token of the limit are read. Errors: those of
-/// check_reranker() and of TextModel::answer_within().
+/// output (Scores::kRaw) or `raw` is true. A document that the model cannot read together with the
+/// query is read in windows, which overlap by an eighth, and has the score of its best window. The
+/// query has at most half of the model's tokens then. Errors: those of check_reranker() and of
+/// TextModel::answer_within().
 Result<std::vector<RankedDocument>> rerank(const TextModel& model, size_t head,
                                            std::string_view query,
                                            std::span<const std::string_view> documents,

@@ -68,8 +68,8 @@ signalbox_status signalbox_open(const char* directory, const signalbox_options* 
 // NULL is allowed.
 void signalbox_close(signalbox_model* model);
 
-// Return the length of an embedding, the number of layers, and the maximum tokens of a text; longer
-// texts are truncated.
+// Return the length of an embedding, the number of layers, and the maximum tokens of a text. Of a
+// longer text only the beginning is read; see signalbox_windows().
 int32_t signalbox_dim(const signalbox_model* model);
 int32_t signalbox_layers(const signalbox_model* model);
 int32_t signalbox_tokens_max(const signalbox_model* model);
@@ -120,12 +120,17 @@ signalbox_status signalbox_embed(const signalbox_model* model, const signalbox_t
                                  size_t out_size);
 
 // Runs all heads on texts (count) in one pass. pairs: NULL, or (count) second texts for models that
-// judge pairs.
+// judge pairs. A text beyond signalbox_tokens_max() is truncated, and of a pair the longer text
+// first; signalbox_is_truncated() reports it.
 signalbox_status signalbox_answer(const signalbox_model* model, const signalbox_text* texts,
                                   const signalbox_text* pairs, size_t count,
                                   signalbox_answers** answers);
 // NULL is allowed.
 void signalbox_answers_free(signalbox_answers* answers);
+
+// Returns 1 if a part of the text, or of its pair, was not read because both have more tokens than
+// the model reads; otherwise 0.
+int32_t signalbox_is_truncated(const signalbox_answers* answers, size_t text);
 
 // Returns a sequence head's scores for one text, (count), in the order of the head's labels. NULL
 // and 0 for a token head, for a head of another adapter than the text's, or for an index out of
@@ -144,6 +149,33 @@ typedef struct signalbox_entity {
 // there are none, for a sequence head, or for an index out of range.
 const signalbox_entity* signalbox_entities(const signalbox_answers* answers, size_t text,
                                            size_t head, size_t* count);
+
+// Splits a long text into windows of at most `tokens` tokens, which the model reads completely.
+// They cover the text, overlap by an eighth and are parts of text->bytes. tokens: 16 to
+// signalbox_tokens_max(); 0: 256, or the model's limit if that is less, as the router reads texts.
+// Writes the first `capacity` windows and their number, which may be greater; windows may be NULL
+// if capacity is 0. A text without tokens has no windows.
+// To classify a long text, pass its windows to signalbox_answer(). A guard's result is that of the
+// window with the highest probability of an attack. For other classes, take the mean of the scores,
+// weighted by the size of the windows. Spans count from the beginning of their window, and two
+// windows may mark the same one.
+signalbox_status signalbox_windows(const signalbox_model* model, const signalbox_text* text,
+                                   int32_t tokens, signalbox_text* windows, size_t capacity,
+                                   size_t* count);
+
+typedef struct signalbox_ranked {
+  size_t index;  // of the document
+  float score;
+  int32_t is_truncated;  // 1: a part of the query or of the document was not read
+} signalbox_ranked;
+
+// Orders documents (count) by their relevance to a query with a cross-encoder: a sequence head with
+// one label. Writes them to out (count), best first. A document that the model cannot read together
+// with the query is read in at most 64 windows and has the score of its best one; the query then
+// has at most half of the model's tokens.
+signalbox_status signalbox_rerank(const signalbox_model* model, size_t head,
+                                  const signalbox_text* query, const signalbox_text* documents,
+                                  size_t count, signalbox_ranked* out);
 
 #ifdef __cplusplus
 }

@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
     const signalbox_head* heads = signalbox_heads(model, &heads_count);
     if (heads_count == 0) fprintf(stderr, "%s: the model has no heads\n", argv[1]);
     for (size_t i = 0; i < count; ++i) {
+      if (signalbox_is_truncated(answers, i)) fprintf(stderr, "text %zu is cut\n", i + 1);
       for (size_t h = 0; h < heads_count; ++h) print_answer(&heads[h], answers, i, h);
     }
   }

@@ -8,49 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct ranked {
-  float score;
-  const char* text;
-} ranked;
-
 static int failed(const char* what) {
   fprintf(stderr, "%s: %s\n", what, signalbox_last_error());
   return 1;
 }
 
-static int by_score(const void* a, const void* b) {
-  const float x = ((const ranked*)a)->score, y = ((const ranked*)b)->score;
-  return x < y ? 1 : x > y ? -1 : 0;
-}
-
 static int rank(const signalbox_model* model, const char* query, char** texts, size_t count) {
-  signalbox_text* pairs = calloc(2 * count, sizeof *pairs);  // queries, then texts
-  ranked* results = calloc(count, sizeof *results);
-  signalbox_answers* answers = NULL;
-  int status = pairs != NULL && results != NULL ? 0 : 1;
+  const signalbox_text question = {.bytes = query, .size = strlen(query)};
+  signalbox_text* documents = calloc(count, sizeof *documents);
+  signalbox_ranked* ranked = calloc(count, sizeof *ranked);
+  int status = documents != NULL && ranked != NULL ? 0 : 1;
+  for (size_t i = 0; status == 0 && i < count; ++i)
+    documents[i] = (signalbox_text){.bytes = texts[i], .size = strlen(texts[i])};
+  if (status == 0 &&
+      signalbox_rerank(model, 0, &question, documents, count, ranked) != SIGNALBOX_OK)
+    status = failed("rerank");
   for (size_t i = 0; status == 0 && i < count; ++i) {
-    pairs[i] = (signalbox_text){.bytes = query, .size = strlen(query)};
-    pairs[count + i] = (signalbox_text){.bytes = texts[i], .size = strlen(texts[i])};
+    printf("%.5f %s\n", ranked[i].score, texts[ranked[i].index]);
+    if (ranked[i].is_truncated) fprintf(stderr, "rerank: text %zu is cut\n", ranked[i].index + 1);
   }
-  if (status == 0 && signalbox_answer(model, pairs, pairs + count, count, &answers) != SIGNALBOX_OK)
-    status = failed("answer");
-  for (size_t i = 0; status == 0 && i < count; ++i) {
-    size_t outputs = 0;
-    const float* scores = signalbox_scores(answers, i, 0, &outputs);
-    if (outputs != 1) {
-      fprintf(stderr, "rerank: the model has %zu outputs, expected one\n", outputs);
-      status = 1;
-    } else {
-      results[i] = (ranked){scores[0], texts[i]};
-    }
-  }
-  if (status == 0) {
-    qsort(results, count, sizeof *results, by_score);
-    for (size_t i = 0; i < count; ++i) printf("%.5f %s\n", results[i].score, results[i].text);
-  }
-  signalbox_answers_free(answers);
-  free(results);
-  free(pairs);
+  free(ranked);
+  free(documents);
   return status;
 }
 

@@ -1,5 +1,5 @@
-// Arrivals are a Poisson process with a fixed seed, as those of many independent clients. A time
-// begins when a text was due and not when it was submitted, so that a slow submission counts.
+// Arrivals are a Poisson process with a fixed seed, as those of many independent clients. A text's
+// time begins when the text was due, even if it was submitted late, so that slow submissions count.
 
 #include "tools/bench_requests.h"
 

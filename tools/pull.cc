@@ -16,6 +16,7 @@
 #include "tools/directory_lock.h"
 #include "tools/fit/head_folder.h"
 #include "tools/hub/client.h"
+#include "tools/hub/make_model.h"
 #include "tools/hub/mirror.h"
 #include "tools/hub/pull_repository.h"
 #include "tools/hub/receipt.h"
@@ -250,6 +251,33 @@ void warn_about_extra_heads(const Manifest& manifest, const ManifestModel& model
   }
 }
 
+/// Returns the weights of a source that the engine reads only after a conversion: ONNX and the
+/// like. None if it has safetensors.
+const ManifestFile* foreign_weights(const ManifestSource& source) {
+  const ManifestFile* out = nullptr;
+  for (const ManifestFile& file : source.files) {
+    if (file.name.ends_with(".safetensors")) return nullptr;
+    if (file.name.ends_with(".onnx")) out = &file;
+  }
+  return out;
+}
+
+/// Makes model.safetensors from the weights of such a source, which stay for the next check.
+Result<void> convert_weights(const ManifestModel& model, const ManifestSource& source,
+                             const fs::path& directory, bool changes, const PullOptions& options) {
+  const ManifestFile* const weights = foreign_weights(source);
+  std::error_code ignored;
+  if (weights == nullptr || (!changes && fs::exists(directory / kWeightsFile, ignored))) return {};
+  options.print(fmt::format("{}: converting {}", model.name, weights->name));
+  fs::remove(directory / kWeightsFile, ignored);  // so that a failure does not leave an older one
+  Selection selection;
+  selection.weights = weights->name;
+  selection.kind = Selection::Weights::kOnnx;
+  PullReceipt unused;
+  SIGNALBOX_TRY_VOID(convert_in_place(directory, selection, {}, unused));
+  return check_opens(directory);
+}
+
 Result<void> pull_unnamed(const Manifest& manifest, const ManifestModel& model,
                           const PullOptions& options) {
   SIGNALBOX_TRY(const ManifestSource* const source, choose(model, options));
@@ -277,7 +305,7 @@ Result<void> pull_unnamed(const Manifest& manifest, const ManifestModel& model,
   if (wanted.empty()) {
     options.print(fmt::format("{}: nothing to fetch, {} files verified in {}", model.name,
                               source->files.size(), directory.string()));
-    return {};
+    return convert_weights(model, *source, directory, false, options);
   }
   options.print(fmt::format("{}: fetching {} from {} ({})", model.name, named(*source),
                             kind_name(source->kind), bytes_text(source->bytes())));
@@ -287,7 +315,7 @@ Result<void> pull_unnamed(const Manifest& manifest, const ManifestModel& model,
                          : fetch(*source, wanted, directory));
   options.print(fmt::format("{}: {} of {} files fetched and verified in {}", model.name,
                             wanted.size(), source->files.size(), directory.string()));
-  return {};
+  return convert_weights(model, *source, directory, changes, options);
 }
 
 }  // namespace
@@ -308,7 +336,10 @@ Installed find_installed(const ManifestModel& model, const fs::path& directory) 
       const uint64_t bytes = fs::file_size(directory / file.name, error);
       present += !error && bytes == file.bytes ? 1 : 0;
     }
-    if (source.is_pinned() && present == source.files.size()) return Installed::kYes;
+    std::error_code ignored;
+    const bool is_ready =
+        foreign_weights(source) == nullptr || fs::exists(directory / kWeightsFile, ignored);
+    if (source.is_pinned() && present == source.files.size() && is_ready) return Installed::kYes;
     if (present > 0) found = Installed::kInPart;
   }
   const auto receipt = read_receipt(directory);

@@ -103,19 +103,27 @@ class HeadAttentionI16 {
     if (t + kFetchAhead < tokens_) fetch(x + (t + kFetchAhead) * stride_);
   }
 
-  // Writes x (dim) as integers up to query_max_, with pairs `step` words apart. Returns the scale.
-  float quantize(const float* x, int64_t step, int16_t* to) const {
+  // Writes x (dim) as integers up to query_max_ to `to` (at_.dim). Returns the scale. The integers
+  // pass through an array, because the compiler narrows it efficiently at any width.
+  float quantize(const float* x, int16_t* to) const {
+    constexpr int64_t kChunk = 2 * kLanes<Arch>;
     const float largest = largest_magnitude<Arch>(dim_, x);
     const Batch<Arch> inverse(largest > 0 ? query_max_ / largest : 0.0f);
-    for_lanes<Arch>(dim_, [&](int64_t i, int64_t part) {
-      alignas(64) int32_t lanes[kLanes<Arch>];
-      xsimd::nearbyint_as_int(load_at<Arch>(x, i, part) * inverse).store_aligned(lanes);
-      for (int64_t l = 0; l < part; l += 2) {
-        const int16_t pair[2] = {static_cast<int16_t>(lanes[l]),
-                                 static_cast<int16_t>(l + 1 < part ? lanes[l + 1] : 0)};
-        std::memcpy(to + (i + l) * step, pair, sizeof pair);
-      }
+    const auto integers = [&](int64_t i, int64_t lanes) {
+      return xsimd::nearbyint_as_int(load_at<Arch>(x, i, lanes) * inverse);
+    };
+    alignas(64) int32_t wide[kChunk];
+    int64_t i = 0;
+    for (; i + kChunk <= dim_; i += kChunk) {
+      integers(i, kLanes<Arch>).store_aligned(wide);
+      integers(i + kLanes<Arch>, kLanes<Arch>).store_aligned(wide + kLanes<Arch>);
+      for (int64_t c = 0; c < kChunk; ++c) to[i + c] = static_cast<int16_t>(wide[c]);
+    }
+    for_lanes<Arch>(dim_ - i, [&](int64_t c, int64_t lanes) {
+      integers(i + c, lanes).store_aligned(wide);
+      for (int64_t l = 0; l < lanes; ++l) to[i + c + l] = static_cast<int16_t>(wide[l]);
     });
+    if (dim_ < at_.dim) to[dim_] = 0;
     return largest / query_max_;
   }
 
@@ -125,17 +133,24 @@ class HeadAttentionI16 {
                  int64_t scales_at) const {
     auto* panels = part<int16_t>(panels_at);
     auto* scales = part<float>(scales_at);
+    auto* row = part<int16_t>(at_.queries);  // the queries are written later
     for (int64_t t = 0; t < round_up(count, kColumnsI16); ++t) {
       int16_t* to = panels + t / kColumnsI16 * kColumnsI16 * at_.dim + t % kColumnsI16 * 2;
+      const auto put = [&](int64_t d, int32_t pair) {
+        std::memcpy(to + d * kColumnsI16, &pair, sizeof pair);
+      };
       if (t < count) {
         if (t + kFetchAhead < count) fetch(k + (t + kFetchAhead) * stride);
-        scales[t] = quantize(k + t * stride, kColumnsI16, to);
+        scales[t] = quantize(k + t * stride, row);
+        for (int64_t d = 0; d < at_.dim; d += 2) {
+          int32_t pair;
+          std::memcpy(&pair, row + d, sizeof pair);
+          put(d, pair);
+        }
         continue;
       }
       scales[t] = 0;
-      for (int64_t d = 0; d < at_.dim; d += 2) {
-        to[d * kColumnsI16] = to[d * kColumnsI16 + 1] = 0;
-      }
+      for (int64_t d = 0; d < at_.dim; d += 2) put(d, 0);
     }
   }
 
@@ -152,7 +167,7 @@ class HeadAttentionI16 {
     for (int64_t first = 0; first < tokens_; first += kQueryTile) {
       const int64_t count = std::min(kQueryTile, tokens_ - first);
       for (int64_t r = 0; r < count; ++r)
-        scales[r] = scale_ * quantize(k + (first + r) * stride_, 1, rows + r * at_.dim);
+        scales[r] = scale_ * quantize(k + (first + r) * stride_, rows + r * at_.dim);
       multiply_distances(count, part<float>(at_.by_key) + first * terms_.stride());
     }
   }
@@ -226,7 +241,7 @@ class HeadAttentionI16 {
     auto* scales = part<float>(at_.query_scales);
     for (int64_t r = 0; r < count; ++r) {
       fetch(q, r);
-      scales[r] = scale_ * quantize(q + r * stride_, 1, queries + r * at_.dim);
+      scales[r] = scale_ * quantize(q + r * stride_, queries + r * at_.dim);
       part<float>(at_.largest)[r] = -std::numeric_limits<float>::infinity();
       part<float>(at_.sums)[r] = 0.0f;
     }
@@ -254,8 +269,10 @@ class HeadAttentionI16 {
       Dots::run(block.rows, at_.dim / 2, part<int16_t>(at_.queries) + block.row * at_.dim, at_.dim,
                 part<int16_t>(at_.keys) + (block.begin + c) * at_.dim, scores + c, kKeyTile);
     }
-    float corrections[kScoreRows];
-    for (int64_t r = 0; r < block.rows; ++r) corrections[r] = weigh(block, r, columns);
+    // All rows are scored before any is weighed, so that no row waits for the maximum of another.
+    float tops[kScoreRows], corrections[kScoreRows];
+    for (int64_t r = 0; r < block.rows; ++r) tops[r] = score(block, r, columns);
+    for (int64_t r = 0; r < block.rows; ++r) corrections[r] = weigh(block, r, columns, tops[r]);
     auto* update = part<int32_t>(at_.update);
     for (int64_t d = 0; d < at_.padded_dim; d += kColumnsI16) {
       Dots::run(block.rows, columns / 2, part<int16_t>(at_.weights), kKeyTile,
@@ -275,41 +292,50 @@ class HeadAttentionI16 {
 
   static constexpr int64_t kFetchAhead = 8;  // in tokens
 
-  // Converts the scores of the block's query r to weights relative to its largest score so far.
-  // Keys outside its window get weight zero. Returns the factor by which earlier sums must be
-  // multiplied.
-  float weigh(const AttentionBlock& block, int64_t r, int64_t columns) {
-    int16_t* weights = part<int16_t>(at_.weights) + r * kKeyTile;
+  // Scores are in units of the query's scale, or powers of 2 if terms are added.
+  float unit(const AttentionBlock& block, int64_t r) const {
+    return part<float>(at_.query_scales)[block.row + r];
+  }
+
+  // Converts the sums of the block's query r to scores in their place, which are -infinity outside
+  // the query's window. Returns its largest score so far.
+  float score(const AttentionBlock& block, int64_t r, int64_t columns) {
     const int64_t first = block.first_visible(r), last = block.last_visible(r);
-    if (first >= last) {
-      std::memset(weights, 0, columns * sizeof(int16_t));
-      return 1.0f;
-    }
-    // Scores are in units of the query's scale, or powers of 2 if terms are added.
-    const float query_scale = part<float>(at_.query_scales)[block.row + r];
-    const float scale = terms_.any() ? 1.0f : query_scale;
-    const float unit = terms_.any() ? query_scale : 1.0f;
-    const int32_t* integers = part<int32_t>(at_.scores) + r * kKeyTile;
+    const Batch<Arch> before(part<float>(at_.largest)[block.row + r]);
+    const Batch<Arch> scale(terms_.any() ? unit(block, r) : 1.0f);
+    const int32_t* sums = part<int32_t>(at_.scores) + r * kKeyTile;
     const float* key_scales = part<float>(at_.key_scales) + block.begin;
-    float* scores = part<float>(at_.floats);
-    const auto score = [&](int64_t c) {
-      return xsimd::to_float(Integers::load_aligned(integers + c)) *
-             Batch<Arch>::load_unaligned(key_scales + c);
-    };
-    for (int64_t c = 0; c < columns; c += kLanes<Arch>)
-      (score(c) * Batch<Arch>(unit)).store_aligned(scores + c);
+    float* scores = part<float>(at_.scores) + r * kKeyTile;
+    Batch<Arch> tops = before;
+    for (int64_t c = 0; c < columns; c += kLanes<Arch>) {
+      const auto sum = xsimd::to_float(Integers::load_aligned(sums + c));
+      const auto scored = sum * Batch<Arch>::load_unaligned(key_scales + c) * scale;
+      scored.store_aligned(scores + c);
+      tops = xsimd::max(tops, scored);
+    }
+    if (!terms_.any() && first <= 0 && last >= columns) return max_lane<Arch>(tops);
     terms_.template add<Arch>(block.query + r, block.begin, block.end - block.begin, kLog2E,
                               part<float>(at_.by_query) + (block.row + r) * terms_.stride(),
                               part<float>(at_.by_key), scores);
     const float hidden = -std::numeric_limits<float>::infinity();
-    for (int64_t c = 0; c < first; ++c) scores[c] = hidden;
-    for (int64_t c = last; c < columns; ++c) scores[c] = hidden;
-    float& largest = part<float>(at_.largest)[block.row + r];
-    Batch<Arch> tops(largest);
-    for (int64_t c = 0; c < columns; c += kLanes<Arch>) {
+    for (int64_t c = 0; c < std::min(first, columns); ++c) scores[c] = hidden;
+    for (int64_t c = std::max<int64_t>(last, 0); c < columns; ++c) scores[c] = hidden;
+    tops = before;
+    for (int64_t c = 0; c < columns; c += kLanes<Arch>)
       tops = xsimd::max(tops, Batch<Arch>::load_aligned(scores + c));
+    return max_lane<Arch>(tops);
+  }
+
+  // Converts the scores of the block's query r to weights relative to its largest score so far.
+  // Returns the factor by which earlier sums must be multiplied.
+  float weigh(const AttentionBlock& block, int64_t r, int64_t columns, float top) {
+    int16_t* weights = part<int16_t>(at_.weights) + r * kKeyTile;
+    if (block.first_visible(r) >= block.last_visible(r)) {
+      std::memset(weights, 0, columns * sizeof(int16_t));
+      return 1.0f;
     }
-    const float top = max_lane<Arch>(tops);
+    const float scale = terms_.any() ? 1.0f : unit(block, r);
+    const float* scores = part<float>(at_.scores) + r * kKeyTile;
     Integers sum(0);
     alignas(64) int32_t wide[kKeyTile];
     for (int64_t c = 0; c < columns; c += kLanes<Arch>) {
@@ -320,6 +346,7 @@ class HeadAttentionI16 {
       sum += weight & Integers(0xFFFF);
     }
     for (int64_t c = 0; c < columns; ++c) weights[c] = static_cast<int16_t>(wide[c]);
+    float& largest = part<float>(at_.largest)[block.row + r];
     float& total = part<float>(at_.sums)[block.row + r];
     const float added = static_cast<float>(xsimd::hadd(sum));
     if (top == largest) {

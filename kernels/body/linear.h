@@ -33,9 +33,20 @@ constexpr int64_t block_steps() {
   }
 }
 
+/// Returns the bytes of the next block that are prefetched for each step of a block. A Product with
+/// kFetchesInFinish leaves half of them to the finish of a panel, where memory would be idle.
+template <class Product>
+constexpr int64_t fetched_bytes(bool is_last) {
+  if constexpr (requires { Product::kFetchesInFinish; }) {
+    if (is_last) return kStepBytes / 2;
+  }
+  return kStepBytes;
+}
+
 /// A tile of rows and a block of steps of one panel.
 template <class Product>
 struct Tile {
+  Product& product;
   int64_t panel;
   int64_t top;  // the first row
   int64_t rows;
@@ -55,7 +66,7 @@ struct Tile {
   }
   [[gnu::always_inline]] void run() const {
     choose([&]<bool kAdds>() {
-      Product::template run<kAdds>(rows, steps, x, x_stride, weights, sums, ahead);
+      product.template run<kAdds>(rows, steps, x, x_stride, weights, sums, ahead);
     });
   }
 };
@@ -68,7 +79,8 @@ void run_block(Tile<Product> tile, const Multiply& multiply) {
   int64_t tiles = (left + Product::kRows - 1) / Product::kRows;
   const int64_t passes = tiles * Product::kPasses;
   const auto* block = reinterpret_cast<const char*>(tile.weights);
-  tile.ahead = {block + tile.steps * kStepBytes, (kStepBytes + passes - 1) / passes};
+  const int64_t bytes = fetched_bytes<Product>(tile.is_last);
+  tile.ahead = {block + tile.steps * kStepBytes, (bytes + passes - 1) / passes};
   for (; tiles > 0; --tiles) {
     tile.rows = (left + tiles - 1) / tiles;
     multiply(tile);
@@ -80,13 +92,14 @@ void run_block(Tile<Product> tile, const Multiply& multiply) {
   }
 }
 
-/// Product is supplied by the tier:
+/// Product is supplied by the tier, and one is made for each call:
 ///   Format, X (type of activations), Sum
 ///   kRows, the maximum rows of a tile; kPasses over its steps
 ///   run<kAdds>(rows, steps, x, x_stride, weights, sums, ahead): sums (rows, 64) = x times a block
 ///   of steps, or += if kAdds; prefetches at each step of each pass
-/// multiply(tile) runs a tile. finish(panel index, first row, rows, sums) is called after the last
-/// block of a panel with the sums (rows, 64).
+/// multiply(tile) runs a tile. finish(panel index, first row, rows, sums, ahead) is called after
+/// the last block of a panel with the sums (rows, 64); `ahead` has the bytes to prefetch for each
+/// row.
 template <class Product, class Multiply, class Finish>
 void sweep_tiles(int64_t rows, int64_t in, int64_t panels, const typename Product::X* x,
                  const void* packed, const Multiply& multiply, const Finish& finish) {
@@ -95,6 +108,7 @@ void sweep_tiles(int64_t rows, int64_t in, int64_t panels, const typename Produc
   const int64_t steps = steps_of<Format>(in);
   const int64_t stride = row_stride<Format>(in);
   const int64_t sweep = rows > 0 ? sweep_rows(rows) : 1;
+  Product product;
   alignas(64) typename Product::Sum sums[kSweepRows * kPanelColumns];
   for (int64_t top = 0; top < rows; top += sweep) {
     const int64_t here = rows - top < sweep ? rows - top : sweep;
@@ -102,7 +116,8 @@ void sweep_tiles(int64_t rows, int64_t in, int64_t panels, const typename Produc
       const Panel<Format> panel(packed, in, p);
       for (int64_t step = 0; step < steps; step += kSteps) {
         const char* block = panel.steps + step * kStepBytes;
-        run_block<Product>({.panel = p,
+        run_block<Product>({.product = product,
+                            .panel = p,
                             .top = top,
                             .rows = here,
                             .is_first = step == 0,
@@ -115,7 +130,10 @@ void sweep_tiles(int64_t rows, int64_t in, int64_t panels, const typename Produc
                             .ahead = {}},
                            multiply);
       }
-      finish(p, top, here, sums);
+      const int64_t last = steps - (steps - 1) / kSteps * kSteps;
+      const int64_t left = last * (kStepBytes - fetched_bytes<Product>(true));
+      finish(p, top, here, sums,
+             Ahead{panel.steps + (steps + last) * kStepBytes - left, (left + here - 1) / here});
     }
   }
 }

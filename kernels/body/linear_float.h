@@ -107,11 +107,14 @@ void linear_float(const LinearShape& shape, const typename Product::X* x, const 
                   const Epilogue& epilogue, float* y) {
   const bool gated = is_gated(epilogue.finish);
   const int64_t width = gated ? shape.out / 2 : shape.out;
-  sweep_panels<Product>(shape.rows, shape.in, panels_of(shape.out, gated), x, packed,
-                        [&](int64_t panel, int64_t top, int64_t rows, const float* sums) {
-                          finish_rows<Arch>(epilogue, panel, top, rows, width, y + top * width,
-                                            [&](int64_t r) { return sums + r * kPanelColumns; });
-                        });
+  sweep_panels<Product>(
+      shape.rows, shape.in, panels_of(shape.out, gated), x, packed,
+      [&](int64_t panel, int64_t top, int64_t rows, const float* sums, Ahead ahead) {
+        finish_rows<Arch>(epilogue, panel, top, rows, width, y + top * width, [&](int64_t r) {
+          ahead.fetch(ahead.stride);
+          return sums + r * kPanelColumns;
+        });
+      });
 }
 
 /// Implements `linear_f32` of the kernel table.

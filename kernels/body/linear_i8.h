@@ -67,7 +67,7 @@ void linear_i8_converted(const LinearShape& shape, const uint8_t* q, const float
                       [&](int64_t r) { return rows + r * kPanelColumns; });
   };
   sweep_tiles<Product>(shape.rows, shape.in, panels_of(shape.out, gated), q, packed, multiply,
-                       [](int64_t, int64_t, int64_t, const int32_t*) {});
+                       [](int64_t, int64_t, int64_t, const int32_t*, Ahead) {});
 }
 
 /// Implements `linear_i8` of the kernel table.
@@ -76,17 +76,18 @@ void linear_i8(const LinearShape& shape, const uint8_t* q, const float* scales, 
                const Epilogue& epilogue, float* y) {
   const bool gated = is_gated(epilogue.finish);
   const int64_t width = gated ? shape.out / 2 : shape.out;
-  sweep_panels<Product>(shape.rows, shape.in, panels_of(shape.out, gated), q, packed,
-                        [&](int64_t p, int64_t top, int64_t rows, const int32_t* sums) {
-                          const Panel<I8> panel(packed, shape.in, p);
-                          alignas(64) float row[kPanelColumns];
-                          finish_rows<Arch>(
-                              epilogue, p, top, rows, width, y + top * width, [&](int64_t r) {
-                                dequantize_row<Arch, kSumsAreShifted<Product>>(
-                                    panel, sums + r * kPanelColumns, scales[top + r], row);
-                                return row;
-                              });
-                        });
+  sweep_panels<Product>(
+      shape.rows, shape.in, panels_of(shape.out, gated), q, packed,
+      [&](int64_t p, int64_t top, int64_t rows, const int32_t* sums, Ahead ahead) {
+        const Panel<I8> panel(packed, shape.in, p);
+        alignas(64) float row[kPanelColumns];
+        finish_rows<Arch>(epilogue, p, top, rows, width, y + top * width, [&](int64_t r) {
+          ahead.fetch(ahead.stride);
+          dequantize_row<Arch, kSumsAreShifted<Product>>(panel, sums + r * kPanelColumns,
+                                                         scales[top + r], row);
+          return row;
+        });
+      });
 }
 
 /// A Product for any processor.

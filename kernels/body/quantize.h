@@ -11,13 +11,24 @@
 
 namespace signalbox::kernels::body {
 
+// Four maxima at a time, because each waits for the one before.
 template <class Arch>
 [[gnu::always_inline]] inline float largest_magnitude(int64_t n, const float* x) {
-  Batch<Arch> largest(0.0f);
-  for_lanes<Arch>(n, [&](int64_t i, int64_t part) {
-    largest = xsimd::max(largest, xsimd::abs(load_at<Arch>(x, i, part)));
+  constexpr int64_t kStep = 4 * kLanes<Arch>;
+  Batch<Arch> largest[4] = {Batch<Arch>(0.0f), Batch<Arch>(0.0f), Batch<Arch>(0.0f),
+                            Batch<Arch>(0.0f)};
+  int64_t i = 0;
+  for (; i + kStep <= n; i += kStep) {
+#pragma GCC unroll 4
+    for (int part = 0; part < 4; ++part)
+      largest[part] = xsimd::max(
+          largest[part], xsimd::abs(Batch<Arch>::load_unaligned(x + i + part * kLanes<Arch>)));
+  }
+  for_lanes<Arch>(n - i, [&](int64_t at, int64_t part) {
+    largest[0] = xsimd::max(largest[0], xsimd::abs(load_at<Arch>(x + i, at, part)));
   });
-  return max_lane<Arch>(largest);
+  return max_lane<Arch>(
+      xsimd::max(xsimd::max(largest[0], largest[1]), xsimd::max(largest[2], largest[3])));
 }
 
 // Uses only multiplications and roundings defined by IEEE 754, so every tier gives the same bytes.

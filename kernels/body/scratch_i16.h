@@ -16,8 +16,8 @@ struct ScratchI16 {
   int64_t padded_dim;  // rounded up to a panel
   int64_t tokens;      // rounded up to a panel
   int64_t bytes = 0;
-  int64_t keys, key_scales, values, value_scales, queries, query_scales, scores, floats, weights,
-      update, mixed, largest, sums, distances, distance_scales, by_query, by_key;
+  int64_t keys, key_scales, values, value_scales, queries, query_scales, scores, weights, update,
+      mixed, largest, sums, distances, distance_scales, by_query, by_key;
 
   explicit ScratchI16(const AttentionShape& shape)
       : dim(round_up(shape.head_dim, 2)),
@@ -30,7 +30,6 @@ struct ScratchI16 {
     queries = take(kQueryTile * dim * sizeof(int16_t));
     query_scales = take(kQueryTile * sizeof(float));
     scores = take(kScoreRows * kKeyTile * sizeof(int32_t));
-    floats = take(kKeyTile * sizeof(float));
     weights = take(kScoreRows * kKeyTile * sizeof(int16_t));
     update = take(kScoreRows * padded_dim * sizeof(int32_t));
     mixed = take(kQueryTile * padded_dim * sizeof(float));

@@ -2,7 +2,9 @@
 // Linear layers on a machine that multiplies tiles: registers of up to 16 rows of 64 bytes, as in
 // Intel's AMX. A step of a packed panel (panel.h) is a row of four tiles of weights, so the tiles
 // are loaded from the packed matrix as it lies. A block is up to 32 rows by 32 columns in four
-// tiles of sums. Steps that do not fill a tile are multiplied separately, with narrower tiles.
+// tiles of sums. Steps that do not fill a tile are multiplied separately, with narrower tiles. The
+// tiles are configured only when their shapes change, because that costs as much as several
+// multiplications.
 //
 // Tiles is the processor (x86/amx_tiles.h), or its model in tests:
 //   configure(TileShapes), release()
@@ -31,13 +33,21 @@ static_assert(sizeof(TileShapes) == 64);
 
 /// A Product of linear.h. Type is I8 or BF16.
 template <class Tiles, class Type>
-struct TileProduct {
+class TileProduct {
+ public:
   static constexpr bool kIsI8 = Type::kDepth == 4;
   using Format = Type;
   using X = std::conditional_t<kIsI8, uint8_t, uint16_t>;
   using Sum = std::conditional_t<kIsI8, int32_t, float>;
   static constexpr int64_t kRows = 2 * kTileRows;
   static constexpr int64_t kPasses = kPanelColumns / 32;
+  static constexpr bool kFetchesInFinish = true;
+
+  TileProduct() = default;
+  TileProduct(const TileProduct&) = delete;
+  ~TileProduct() {
+    if (rows_ > 0) Tiles::release();
+  }
 
   /// Tiles 0 to 3 hold the sums, 4 and 5 the activations, 6 and 7 the weights.
   static TileShapes shapes_of(int64_t rows, int64_t steps) {
@@ -57,8 +67,8 @@ struct TileProduct {
   }
 
   template <bool kAdds>
-  static void run(int64_t rows, int64_t steps, const X* x, int64_t x_stride,
-                  const typename Format::Weight* weights, Sum* sums, Ahead ahead) {
+  void run(int64_t rows, int64_t steps, const X* x, int64_t x_stride,
+           const typename Format::Weight* weights, Sum* sums, Ahead ahead) {
     const int64_t full = steps / kTileRows * kTileRows;
     const int64_t rest = steps - full;
     if (full > 0) part(rows, kTileRows, full, kAdds, x, x_stride, weights, sums, ahead);
@@ -73,11 +83,9 @@ struct TileProduct {
   static constexpr int64_t kSumsStride = kPanelColumns * sizeof(Sum);
 
   // Multiplies `steps` steps, a multiple of the tile's steps.
-  static void part(int64_t rows, int64_t tile_steps, int64_t steps, bool adds, const X* x,
-                   int64_t x_stride, const typename Format::Weight* weights, Sum* sums,
-                   Ahead ahead) {
-    const TileShapes shapes = shapes_of(rows, tile_steps);
-    Tiles::configure(shapes);
+  void part(int64_t rows, int64_t tile_steps, int64_t steps, bool adds, const X* x,
+            int64_t x_stride, const typename Format::Weight* weights, Sum* sums, Ahead ahead) {
+    configure(rows, tile_steps);
     for (int64_t c = 0; c < kPanelColumns; c += 32, ahead = ahead.after(steps)) {
       if (rows > kTileRows) {
         block<true>(tile_steps, steps, adds, x, x_stride, weights + c * Format::kDepth, sums + c,
@@ -87,28 +95,43 @@ struct TileProduct {
                      ahead);
       }
     }
-    Tiles::release();
   }
 
+  void configure(int64_t rows, int64_t steps) {
+    if (rows == rows_ && steps == steps_) return;
+    Tiles::configure(shapes_of(rows, steps));
+    rows_ = rows;
+    steps_ = steps;
+  }
+
+  // The prefetches are spread over the multiplications. Together they would fill the line buffers
+  // that the tile loads need.
   template <bool kTwo>
   static void block(int64_t tile_steps, int64_t steps, bool adds, const X* x, int64_t x_stride,
                     const typename Format::Weight* weights, Sum* sums, Ahead ahead) {
     const int64_t stride = x_stride * sizeof(X);
+    const int64_t quarter = tile_steps * ahead.stride / 4;
+    const int64_t rest = tile_steps * ahead.stride - 3 * quarter;
     begin<0, 1>(adds, sums);
     if constexpr (kTwo) begin<2, 3>(adds, sums + kTileRows * kPanelColumns);
     for (int64_t k = 0; k < steps; k += tile_steps) {
-      for (int64_t i = 0; i < tile_steps; ++i) ahead.fetch();
       const auto* w = weights + k * kPanelColumns * Format::kDepth;
       const X* at = x + k * Format::kDepth;
-      Tiles::template load<6>(w, kStepBytes);
-      Tiles::template load<7>(w + 16 * Format::kDepth, kStepBytes);
       Tiles::template load<4>(at, stride);
+      Tiles::template load<6>(w, kStepBytes);
       multiply<0, 4, 6>();
+      ahead.fetch(quarter);
+      Tiles::template load<7>(w + 16 * Format::kDepth, kStepBytes);
       multiply<1, 4, 7>();
+      ahead.fetch(quarter);
       if constexpr (kTwo) {
         Tiles::template load<5>(at + kTileRows * x_stride, stride);
         multiply<2, 5, 6>();
+        ahead.fetch(quarter);
         multiply<3, 5, 7>();
+        ahead.fetch(rest);
+      } else {
+        ahead.fetch(quarter + rest);
       }
     }
     end<0, 1>(sums);
@@ -140,6 +163,8 @@ struct TileProduct {
       Tiles::template multiply_bf16<kSums, kX, kW>();
     }
   }
+
+  int64_t rows_ = 0, steps_ = 0;  // of the tiles' shapes; 0: not configured
 };
 
 }  // namespace signalbox::kernels::body

@@ -53,12 +53,12 @@ class Access {
  public:
   enum class CheckResult { kGranted, kUnknown, kForbidden, kExposed, kForeignPage, kNoLocalToken };
 
-  /// Reads the tokens from the environment once. If the configuration defines no roles, there are
-  /// viewer, operator and admin. Without tokens on loopback, changes of the configuration and of
-  /// keys need the local token, unless `auth.token_for_changes` is false; it is then read or made
-  /// beside `configuration`.
+  /// Reads the tokens from the environment once. The default roles are viewer, operator and admin.
+  /// On a loopback address without tokens, changes of the configuration and of keys require the
+  /// local token, which this constructor reads or makes beside `configuration`.
+  /// `auth.token_for_changes: false` removes that requirement.
   Access(const config::ManagementApi& management, const std::filesystem::path& configuration);
-  /// With a local token that was opened before, or none.
+  /// Uses a local token that was opened before; it may be empty.
   Access(const config::ManagementApi& management, LocalToken local);
 
   /// kUnknown: no token or an unknown one. kForbidden: the token's role lacks the permission.

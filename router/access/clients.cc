@@ -1,6 +1,6 @@
-// A key has 256 random bits, so a fast hash is enough: nobody can try them all. The hash finds the
-// row by its first digits, which reveals nothing about a key, and the rest is compared in constant
-// time.
+// A key has 256 random bits, so a fast hash is enough: nobody can try them all. A search compares
+// the first digits of the hash, which reveals nothing about a key, and then compares the rest in
+// constant time.
 
 #include "router/access/clients.h"
 
@@ -129,7 +129,7 @@ Result<std::unique_ptr<Clients>> Clients::create(const config::Config& config,
     SIGNALBOX_TRY(out->verifier_,
                   tokens::Verifier::create(config.access.tokens, config.source, sources));
   }
-  if (out->has_place()) out->thread_ = std::thread([self = out.get()] { self->watch(); });
+  if (out->can_change_keys()) out->thread_ = std::thread([self = out.get()] { self->watch(); });
   const std::lock_guard lock(history.mutex);
   history.has_started = true;
   return out;
@@ -141,8 +141,8 @@ Result<void> Clients::find_store() {
   for (const auto& [settings, store] : history_.stores) {
     if (settings == access_.keys_store) store_ = store.lock();
   }
-  is_joined_ = store_ != nullptr;
-  if (!is_joined_) {
+  shares_store_ = store_ != nullptr;
+  if (!shares_store_) {
     SIGNALBOX_TRY(store_, shared_keys::open(access_.keys_store));
     history_.stores.emplace_back(access_.keys_store, store_);
   }
@@ -159,8 +159,8 @@ Result<void> Clients::begin() {
   Result<void> done = read();
   if (done || store_ == nullptr || done.error().code == Code::kInvalid) return done;
   const std::lock_guard lock(history_.mutex);
-  if (lacks_keys_ && history_.has_started && !is_joined_) return done;
-  began_without_ = lacks_keys_;
+  if (lacks_keys_ && history_.has_started && !shares_store_) return done;
+  began_without_keys_ = lacks_keys_;
   return {};
 }
 
@@ -192,7 +192,7 @@ Result<void> Clients::read() {
   return set_keys(std::move(keys), hash, 0);
 }
 
-// Without the file, its keys are refused like unknown ones, so only the log can show why.
+// Without the file, its keys are refused like unknown keys. Only this log line shows the reason.
 void Clients::note_missing_file() {
   std::error_code ignored;
   const bool is_there = std::filesystem::exists(file_, ignored);
@@ -267,8 +267,8 @@ Result<void> Clients::set_keys(std::vector<config::ClientKey> stored, std::strin
   return {};
 }
 
-// Commands and other routers also change the keys. So the audit log compares the keys that were
-// read with those before.
+// Commands and other routers also change the keys, so the audit log records the differences between
+// the keys read now and before.
 void Clients::note_changes(const std::vector<config::ClientKey>& keys, const std::string& hash,
                            uint64_t version) {
   KeyHistory::Keys now;
@@ -283,7 +283,7 @@ void Clients::note_changes(const std::vector<config::ClientKey>& keys, const std
   const auto note_key = [&, first = is_first](std::string_view event, std::string_view name) {
     if (!first) note(std::move(audit::Entry(event).text("key", name)));
   };
-  if (is_first && began_without_) note(audit::Entry("keys_read"));
+  if (is_first && began_without_keys_) note(audit::Entry("keys_read"));
   for (const auto& [name, text] : now) {
     const auto before = noted.find(name);
     if (before == noted.end()) {
@@ -312,7 +312,7 @@ void Clients::watch_file() {
   }
 }
 
-// The store logs itself when it cannot be read.
+// The store logs its own read errors.
 void Clients::watch() {
   if (store_ == nullptr) return watch_file();
   for (;;) {
@@ -343,7 +343,7 @@ Result<std::vector<config::ClientKey>> Clients::stored() const {
 }
 
 Result<void> Clients::change(const KeyChange& change) {
-  if (!has_place()) {
+  if (!can_change_keys()) {
     return fail(Code::kInvalid,
                 "global.access.keys_file: the configuration names no file for keys; add "
                 "\"keys_file: keys.json\"");
@@ -369,7 +369,7 @@ Result<void> Clients::change(const KeyChange& change) {
   }
   SIGNALBOX_TRY_VOID(store_->change(checked));
   const std::lock_guard lock(history_.mutex);
-  return use(store_->known());  // which may contain later changes of others, too
+  return use(store_->known());  // the set may already contain later changes of others
 }
 
 bool Clients::is_trusted(std::string_view address) const {
@@ -385,9 +385,9 @@ std::optional<Denial> Clients::verify(std::string_view token, http::Request& req
                 std::move(verification.refusal.message), true, std::move(verification.awaited)};
 }
 
-// Sets request.key, or returns why there is none. Some clients send two credentials, a placeholder
-// and a real one. Only the first field with a credential counts, so that the second one cannot
-// change who the sender is.
+// Sets request.key, or returns the reason for refusing the request. Some clients send two
+// credentials, a placeholder and a real one. Only the first field with a credential counts, so that
+// the second one cannot change who the sender is.
 std::optional<Denial> Clients::find_key(const Fields& fields, http::Request& request,
                                         const std::function<bool()>& may_verify) const {
   std::string_view secret = bearer_token(fields.values[kAuthorization].value_or(""));

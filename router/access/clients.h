@@ -25,7 +25,7 @@
 
 namespace signalbox::access {
 
-/// The keys at one time. Immutable and thread-safe.
+/// A snapshot of the keys. Immutable and thread-safe.
 class KeyRing {
  public:
   using Key = std::shared_ptr<const config::ClientKey>;
@@ -33,7 +33,7 @@ class KeyRing {
   /// Errors: kInvalid for a name or a hash that two keys have.
   static Result<std::shared_ptr<const KeyRing>> create(std::vector<config::ClientKey> keys);
 
-  /// Null for an unknown key. An expired key is found, too.
+  /// Returns null for an unknown key. It also returns expired keys.
   Key find(std::string_view secret) const;
   size_t size() const { return rows_.size(); }
 
@@ -51,31 +51,31 @@ struct Denial {
   std::string_view reason;  // label in the metrics, static: "missing_key"
   std::string message;
   bool of_token = false;  // the reason lies in a token
-  /// The keys that the token needs are being read; identify again when they are. Null: refuse.
+  /// If not null, the issuer's keys are still being read: wait for them and identify again. Null:
+  /// refuse now.
   std::shared_ptr<tokens::KeySource> awaited = nullptr;
 };
 
-/// The keys that the audit log has noted last for each keys file and store. All configurations that
-/// live at the same time share this history. So each change is noted once, and a new configuration
-/// has the keys of a store that does not answer.
+/// The keys that the audit log recorded last, for each keys file and store. All live configurations
+/// share this history. So each change is recorded once, and a new configuration knows the keys even
+/// while their store does not respond.
 struct KeyHistory {
   using Keys = std::map<std::string, std::string>;  // by name, as the file writes them
   audit::Log& audit;
-  std::mutex mutex{};                   // held while keys are read and noted
+  std::mutex mutex{};                   // held while keys are read and recorded
   std::map<std::string, Keys> noted{};  // by the file's path or the store's name
   bool has_started = false;             // a configuration was made
-  /// The stores of the configurations that live, which own them.
+  /// The stores of the live configurations, which own them.
   std::vector<std::pair<config::KeysStore, std::weak_ptr<shared_keys::SharedKeys>>> stores{};
 };
 
 /// One for each configuration. Thread-safe.
 class Clients {
  public:
-  /// Reads the keys file or store and, on a thread of its own, follows its changes. A changed file
-  /// that is wrong is reported and changes nothing. A store that cannot be read is not an error if
-  /// its keys are known, if this is the first configuration, or if another one that lives has the
-  /// same store.
-  /// Errors: those of read_keys(), of shared_keys::SharedKeys, of KeyRing::create() and of
+  /// Reads the keys file or store and, on a thread of its own, follows its changes. An invalid new
+  /// version of the file is logged and ignored. An unreadable store is not an error if its keys are
+  /// known, if this is the first configuration, or if another live configuration uses the same
+  /// store. Errors: those of read_keys(), of shared_keys::SharedKeys, of KeyRing::create() and of
   /// tokens::Verifier::create(); kInvalid for a key with the name of a token.
   static Result<std::unique_ptr<Clients>> create(const config::Config& config,
                                                  tokens::KeySources& sources, KeyHistory& history);
@@ -93,7 +93,7 @@ class Clients {
   /// True if the keys of the store were never read. Does not block.
   bool awaits_keys() const { return awaits_keys_; }
   /// True if the configuration names a file or a store, so that keys can be changed.
-  bool has_place() const { return !file_.empty() || store_ != nullptr; }
+  bool can_change_keys() const { return !file_.empty() || store_ != nullptr; }
   /// Null: the configuration names no store.
   const shared_keys::SharedKeys* store() const { return store_.get(); }
   /// SHA-256 in hexadecimal digits of the keys of the file or store, as they were read last; "" if
@@ -107,8 +107,8 @@ class Clients {
   std::vector<tokens::Verifier::IssuerState> issuers() const {
     return verifier_ ? verifier_->issuers() : std::vector<tokens::Verifier::IssuerState>();
   }
-  /// Changes the keys in the file or store; the change counts when this returns. Errors: those of
-  /// change_keys() and of shared_keys::SharedKeys::change().
+  /// Changes the keys in the file or store. The change is in effect when this returns. Errors:
+  /// those of change_keys() and of shared_keys::SharedKeys::change().
   Result<void> change(const KeyChange& change);
 
  private:
@@ -120,10 +120,10 @@ class Clients {
   Result<void> read();
   Result<void> read_store();
   void note_missing_file();
-  /// Null: the keys are not known.
+  /// Uses the keys of a set; null means that the keys are not known.
   Result<void> use(const shared_keys::KeySetPointer& set);
   Result<void> set_keys(std::vector<config::ClientKey> stored, std::string hash, uint64_t version);
-  /// Those of the store's keys that do not contradict the configuration.
+  /// Returns the store's keys without those that contradict the configuration.
   std::vector<config::ClientKey> usable(const std::vector<config::ClientKey>& stored) const;
   void watch();
   void watch_file();
@@ -145,18 +145,19 @@ class Clients {
   const std::filesystem::path file_;
   /// Owned by the configurations with these settings; null: there is none.
   std::shared_ptr<shared_keys::SharedKeys> store_;
-  bool is_joined_ = false;  // another configuration that lives has the store, too
-  std::string place_;       // the file's path or the store's name
+  bool shares_store_ = false;  // another live configuration uses the same store
+  std::string place_;          // the file's path or the store's name
   std::vector<config::Network> proxies_;
   std::unique_ptr<const tokens::Verifier> verifier_;  // null: no token is accepted
-  mutable std::atomic<bool> warned_{false};           // that identity headers do not count
+  mutable std::atomic<bool> warned_{
+      false};  // a warning was logged that identity headers are ignored
 
   std::atomic<bool> lacks_keys_{false};   // the store's keys are not known
   std::atomic<bool> awaits_keys_{false};  // they never were
-  // These belong to whoever holds the history's mutex.
+  // The history's mutex guards these.
   shared_keys::KeySetPointer seen_;  // the set of the store that was tried last
-  bool began_without_ = false;       // the first keys of the store are noted
-  bool lacks_file_ = false;          // the log has a line about it
+  bool began_without_keys_ = false;  // the audit log records the first keys of the store
+  bool lacks_file_ = false;          // a missing file was logged
 
   mutable std::mutex mutex_;  // guards the rest
   std::string keys_hash_;

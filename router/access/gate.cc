@@ -1,5 +1,5 @@
 // Failures do not lock an address out: many clients may share it, and one of them with an old key
-// would stop the others. They only make further failures cheap.
+// would stop the others. After too many failures, further ones are only refused sooner.
 
 #include "router/access/gate.h"
 
@@ -100,7 +100,7 @@ struct Gate {
   http::Task<> remove(http::Exchange exchange) const;
 };
 
-/// Tokens that are remembered pass whatever came from their address.
+/// Remembered tokens pass, no matter how many failures came from their address.
 std::optional<Denial> Gate::identify(http::Request& request) const {
   return clients.identify(request, from_proxy, [&] {
     return !shared.failures.admit(forgeries, {.user = network_of(request.peer), .groups = {}},
@@ -156,7 +156,7 @@ http::Task<> Gate::refuse(http::Exchange exchange, Denial denial) const {
   co_await exchange.reply.send(denial.status, fields, body);
 }
 
-// The first wait may have been for a reading that had begun before the issuer published the key.
+// Wait twice: the first read of the keys may have begun before the issuer published the key.
 http::Task<> Gate::wait(http::Exchange exchange, Denial denial) const {
   constexpr int kWaitsMax = 2;
   std::optional<Denial> found = std::move(denial);
@@ -172,7 +172,7 @@ http::Task<> Gate::wait(http::Exchange exchange, Denial denial) const {
   co_await refuse(exchange, *std::move(found));
 }
 
-// The handler may free what it reads from the request, so the entry is made before.
+// Make the audit entry before the handler runs, because the handler may free parts of the request.
 http::Task<> Gate::remove(http::Exchange exchange) const {
   const http::Request& request = exchange.request;
   audit::Entry entry("deleted");

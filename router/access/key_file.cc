@@ -1,4 +1,4 @@
-// Changes of a keys file, one process after the other, and the making of keys.
+// Creates keys, and changes a keys file. Only one process at a time changes the file.
 
 #include "router/access/key_file.h"
 

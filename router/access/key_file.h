@@ -12,7 +12,8 @@
 
 namespace signalbox::access {
 
-/// Returns the path of the keys file, which is relative to the configuration file; "": none.
+/// Returns the path of the keys file, or "" if there is none. The configured path is relative to
+/// the folder of the configuration file.
 std::filesystem::path keys_file_of(const config::ClientAccess& access,
                                    const std::filesystem::path& config_file);
 

@@ -18,7 +18,7 @@ std::string owner_of(const http::Headers& headers, const config::Config& config)
 std::string owner_of_user(std::string_view user, const config::Config& config);
 
 /// Returns a number that identifies the client: its user, else its credential, else its address.
-/// Clients take turns at the router's own models.
+/// The router's own models use it to serve clients in turn.
 uint64_t client_of(const http::Request& request, const config::Config& config);
 
 /// Returns 128 random bits from the system in hexadecimal digits.

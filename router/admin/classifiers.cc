@@ -1,5 +1,5 @@
-// Looks for a model among those that signals use and opens it otherwise, so that it costs memory
-// only if somebody requests it.
+// Uses a signal's model if there is one. Any other model is opened by the first request for it, so
+// that unused models take no memory.
 
 #include "router/admin/classifiers.h"
 

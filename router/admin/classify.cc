@@ -153,6 +153,8 @@ OrFailure<std::string> nli(const http::Request& request, const serving::ServingS
       if (label.starts_with(stem)) out.member(name, classes.scores[i]);
     }
   }
+  // The two texts belong together, so they are not split into windows.
+  out.member("truncated", classifier.model->is_cut(input).value_or(false));
   return out.member("processing_time_ms", watch.ms()).end_object().take();
 }
 

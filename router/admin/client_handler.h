@@ -5,7 +5,8 @@
 
 namespace signalbox::admin {
 
-/// Returns a JSON body. It runs on the thread pool and passes `patience` to the models.
+/// Returns a JSON body. It runs on the thread pool. `patience` stops the models when the client
+/// leaves.
 using ClientHandler = OrFailure<std::string> (*)(const http::Request& request,
                                                  const serving::ServingState& state,
                                                  const engine::Patience& patience);

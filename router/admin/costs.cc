@@ -109,7 +109,7 @@ Result<std::string> spending_report(const http::Request& request, spending::Ledg
   const spending::Day today = spending::day_of(std::chrono::system_clock::now());
   SIGNALBOX_TRY(const spending::Day first, day_of_query(request, "since", 0));
   SIGNALBOX_TRY(const spending::Day last, day_of_query(request, "until", today));
-  // A server that hangs would keep all threads of the pool waiting.
+  // Return an error now, because a server that hangs would block all threads of the pool.
   if (ledger.is_common() && !ledger.counts().works)
     return fail(Code::kUpstream, "{}: the last exchange failed", ledger.store_name());
   SIGNALBOX_TRY_VOID(ledger.flush());

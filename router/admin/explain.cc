@@ -146,7 +146,7 @@ void write_personal(json::Writer& out, const serving::ServingState& state, std::
   out.end_array();
 }
 
-// Explaining learns nothing.
+// An explanation reads the state of learning and does not change it.
 std::optional<learning::Situation> find_situation(const http::Request& request,
                                                   const serving::ServingState& state,
                                                   const request::ChatRequest& chat,

@@ -1,4 +1,4 @@
-// A list shows no hashes: nobody needs them.
+// A list shows no hashes, because nobody needs them.
 
 #include "router/admin/keys.h"
 
@@ -84,7 +84,7 @@ AdminReply list_keys(const http::Request&, const ServingState& state) {
   if (!stored) return AdminReply::of(access::failure_of(stored.error()));
   json::Writer out;
   out.begin_object().member("required", clients.requires_key());
-  out.member("has_file", clients.has_place());  // also true for a store: keys can be added
+  out.member("has_file", clients.can_change_keys());  // also true for a store: keys can be added
   if (clients.store() != nullptr) write_store(out, *clients.store());
   out.key("keys").begin_array();
   for (const auto& key : clients.configured()) write_key(out, key, kInConfiguration);
@@ -95,7 +95,8 @@ AdminReply list_keys(const http::Request&, const ServingState& state) {
   return {200, out.end_array().end_object().take()};
 }
 
-/// The keys file with one key, from the client's description of it and a hash.
+/// Reads a key from the client's description, by the same rules as in a keys file, and adds its
+/// hash.
 Result<config::ClientKey> read_key(std::string_view body, const std::string& hash) {
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::string(body)));
   const json::Value root = document.root();

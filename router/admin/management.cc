@@ -108,7 +108,7 @@ class ManagementHandler {
 
   http::Task<> operator()(http::Exchange exchange) const {
     const auto state = current_.get();
-    const bool only_reads = reading_ && reading_->are_these(exchange.request);
+    const bool only_reads = reading_ && reading_->only_reads(exchange.request);
     const bool changes = changes_ && !only_reads;
     AdminReply reply;
     if (auto refused = refusal(state.get(), only_reads ? reading_->permission : permission_,
@@ -118,8 +118,8 @@ class ManagementHandler {
     } else {
       std::function<void()> run = [&] {
         reply = run_handler(exchange.request, *state, changes);
-        // The line is written before the answer, so if the process is killed, every change that
-        // was answered has its line.
+        // Write the line before the reply. So every change that was confirmed has its line, even if
+        // the process is killed.
         if (changes) state->audit.add_written(change_entry(exchange.request, *state, reply));
       };
       const bool ran = co_await pool_.run(std::move(run));

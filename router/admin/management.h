@@ -41,7 +41,7 @@ http::Route management_route(std::string method, std::string path, std::string_v
 /// The requests of a route that only read, while its other requests change something.
 struct ReadingRequests {
   std::string_view permission;
-  bool (*are_these)(const http::Request& request);
+  bool (*only_reads)(const http::Request& request);
 };
 /// The same for a route with some requests that only read: these require another permission, and
 /// the audit log records no change for them.

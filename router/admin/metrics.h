@@ -59,7 +59,7 @@ class Scrape {
 
   /// Thread-safe, as is text().
   observe::Collection collect() const;
-  /// The same as the text of /metrics.
+  /// Returns the same figures as the text of /metrics.
   std::string text() const;
   bool enabled() const;
 
@@ -98,7 +98,7 @@ class Scrape {
 /// Requires the permission metrics.read. `scrape` must outlive the route.
 http::Route metrics_route(const Scrape& scrape, const serving::CurrentState& current,
                           http::ThreadPool& pool);
-/// Without access control: /metrics and nothing else.
+/// Serves /metrics without access control, and nothing else.
 http::Handler metrics_handler(const Scrape& scrape, http::ThreadPool& pool);
 
 }  // namespace signalbox::admin

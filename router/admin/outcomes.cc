@@ -66,8 +66,8 @@ OrFailure<std::string> optional_text(const json::Value& root, std::string_view k
   return std::string(found->text());
 }
 
-// The source and the metadata that the Semantic Router's clients send are not needed: the caller's
-// role stands for the source.
+// Ignores the source and the metadata that the Semantic Router's clients send, because the caller's
+// role identifies the source.
 OrFailure<Outcome> read_outcome(const json::Value& root) {
   Outcome out;
   SIGNALBOX_OR_FAIL(out.replay_id, optional_text(root, "replay_id", kKeyBytesMax));

@@ -42,10 +42,10 @@ std::string query_value(std::string_view query, std::string_view name) {
   return "";
 }
 
-Result<size_t> query_number(std::string_view query, std::string_view name, size_t without,
+Result<size_t> query_number(std::string_view query, std::string_view name, size_t otherwise,
                             size_t most) {
   const std::string text = query_value(query, name);
-  if (text.empty()) return without;
+  if (text.empty()) return otherwise;
   size_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value > most)

@@ -39,7 +39,10 @@ AdminReply remove(const http::Request& request, observe::Replay& replay) {
   if (!count) return unavailable(count.error());
   json::Writer out;
   out.begin_object().member("deleted", static_cast<int64_t>(*count));
-  return {.body = out.end_object().take(), .subject = "router_replay"};
+  std::string subject = "router_replay";
+  if (!user.empty()) subject += " of " + user;
+  if (!key.empty()) subject += " with the key " + key;
+  return {.body = out.end_object().take(), .subject = std::move(subject)};
 }
 
 AdminReply one(const http::Request& request, observe::Replay& replay) {

@@ -3,6 +3,7 @@
 
 #include "router/admin/rerank.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/utf8.h"
@@ -94,7 +95,12 @@ OrFailure<std::vector<engine::RankedDocument>> rank(const Reranker& reranker,
   return *std::move(ranked);
 }
 
-// Cohere's API, version 1 or 2, and Jina's.
+std::string limit_of(const Reranker& reranker) {
+  return fmt::format("the model reads a query of {} tokens and {} windows of a document",
+                     reranker.model->tokens_max() / 2, engine::kDocumentWindowsMax);
+}
+
+// Cohere's API, version 1 or 2, and Jina's. A text that is too long gets a warning as in Cohere's.
 OrFailure<std::string> rerank_documents(const http::Request& request,
                                         const serving::ServingState& state,
                                         const engine::Patience& patience) {
@@ -108,10 +114,10 @@ OrFailure<std::string> rerank_documents(const http::Request& request,
   if (auto known = check_reranker_name(reranker, root); !known)
     return tl::unexpected<access::Failure>(std::move(known).error());
   SIGNALBOX_OR_FAIL(auto ranked, rank(reranker, query, documents, false, patience));
-  if (top > 0 && static_cast<size_t>(top) < ranked.size()) ranked.resize(static_cast<size_t>(top));
   int64_t tokens = 0;
-  for (const std::string_view text : documents)
-    tokens += reranker.model->tokens({.text = query, .pair = text}).value_or(0);
+  for (const engine::RankedDocument& each : ranked) tokens += each.tokens;
+  const auto incomplete = std::ranges::count(ranked, false, &engine::RankedDocument::whole);
+  if (top > 0 && static_cast<size_t>(top) < ranked.size()) ranked.resize(static_cast<size_t>(top));
   json::Writer out;
   out.begin_object().member("model", reranker.name).key("results").begin_array();
   for (const engine::RankedDocument& each : ranked) {
@@ -122,28 +128,32 @@ OrFailure<std::string> rerank_documents(const http::Request& request,
     }
     out.end_object();
   }
-  out.end_array().key("usage").begin_object();
+  out.end_array();
+  if (incomplete > 0) {
+    out.key("meta").begin_object().key("warnings").begin_array();
+    out.string(fmt::format("{} of {} documents {} not read completely with the query; {}",
+                           incomplete, documents.size(), incomplete == 1 ? "was" : "were",
+                           limit_of(reranker)));
+    out.end_array().end_object();
+  }
+  out.key("usage").begin_object();
   out.member("prompt_tokens", tokens).member("total_tokens", tokens);
   return out.end_object().end_object().take();
 }
 
-// Refuses a pair that the model would truncate.
-OrFailure<void> check_lengths(const Reranker& reranker, std::string_view query,
-                              std::span<const std::string_view> texts) {
-  for (size_t i = 0; i < texts.size(); ++i) {
-    const auto cut = reranker.model->is_cut({.text = query, .pair = texts[i]});
-    if (!cut) return tl::unexpected<access::Failure>(model_failure(cut.error()));
-    if (!*cut) continue;
-    return tl::unexpected<access::Failure>(access::Failure{
-        413, "INPUT_TOO_LARGE",
-        fmt::format("texts[{}]: with the query, it has more than the model's {} tokens; "
-                    "\"truncate\": true cuts it",
-                    i, reranker.model->tokens_max())});
-  }
-  return {};
+// Refuses a text that was not read completely.
+OrFailure<void> check_whole(const Reranker& reranker,
+                            std::span<const engine::RankedDocument> ranked) {
+  const auto cut = std::ranges::find(ranked, false, &engine::RankedDocument::whole);
+  if (cut == ranked.end()) return {};
+  return tl::unexpected<access::Failure>(
+      access::Failure{413, "INPUT_TOO_LARGE",
+                      fmt::format("texts[{}]: with the query, it is too long; {}; \"truncate\": "
+                                  "true cuts it",
+                                  cut->index, limit_of(reranker))});
 }
 
-// Refuses a request that wants the beginning of a text cut, because the end is.
+// Refuses a request to truncate the beginning of texts, because this model truncates the end.
 OrFailure<void> check_direction(const json::Value& root) {
   const auto direction = root.find("truncation_direction");
   if (!direction || direction->is_null()) return {};
@@ -167,11 +177,11 @@ OrFailure<std::string> rerank_texts(const http::Request& request,
     return tl::unexpected<access::Failure>(std::move(right).error());
   const auto given = root.find("truncate");
   SIGNALBOX_OR_FAIL(const Reranker reranker, find_reranker(state));
-  if (given && !given->is_null() && !truncates) {
-    if (auto fit = check_lengths(reranker, query, texts); !fit)
-      return tl::unexpected<access::Failure>(std::move(fit).error());
-  }
   SIGNALBOX_OR_FAIL(const auto ranked, rank(reranker, query, texts, raw, patience));
+  if (given && !given->is_null() && !truncates) {
+    if (auto whole = check_whole(reranker, ranked); !whole)
+      return tl::unexpected<access::Failure>(std::move(whole).error());
+  }
   json::Writer out;
   out.begin_array();
   for (const engine::RankedDocument& each : ranked) {

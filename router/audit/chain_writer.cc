@@ -1,5 +1,5 @@
-// Entries are written at once and synced at most once a second: a killed process loses only what
-// waited, and a machine that stops loses at most a second.
+// Entries are written at once and synced at most once a second. A process that is killed loses only
+// the waiting entries, and a machine that stops loses at most one second.
 
 #include "router/audit/chain_writer.h"
 
@@ -46,7 +46,7 @@ Result<void> ChainWriter::open() {
   if (file_.end().number == 0) {
     log::info("audit", "{}: a new log begins", path_.string());
   } else {
-    log::info("audit", "{}: goes on after entry {}; its digest is {}", path_.string(),
+    log::info("audit", "{}: the chain goes on after entry {}; its digest is {}", path_.string(),
               file_.end().number, file_.end().digest);
   }
   if (torn > 0) {
@@ -98,8 +98,8 @@ void ChainWriter::count_refusal(const Sender& sender) {
 
 Result<void> ChainWriter::add_and_wait(Entry entry) {
   std::unique_lock lock(mutex_);
-  // The thread tries again by itself; entries of changes that are not made would only fill the
-  // queue.
+  // Refuse without queueing the entry: its change will not be made, and the thread retries by
+  // itself.
   if (failing_) return fail(Code::kIo, "the audit log cannot be written: {}", trouble_);
   if (!push(std::move(entry)))
     return fail(Code::kOverloaded, "too many entries wait for the audit log");

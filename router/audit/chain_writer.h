@@ -26,17 +26,19 @@ class ChainWriter {
 
   /// Call it before all other functions. Errors: see AuditFile::open().
   Result<void> open();
-  /// Never waits. Beyond 4 MiB that wait, entries are counted, and one entry reports their number.
+  /// Never blocks. While 4 MiB of entries are waiting, further ones are dropped and counted, and
+  /// one entry reports their number.
   void add(Entry entry);
-  /// The same, within the limits of Refusals.
+  /// Like add(), but within the limits of Refusals.
   void add_refusal(const Sender& sender, Entry entry);
   /// Counts a refusal that gets no entry of its own.
   void count_refusal(const Sender& sender);
   /// Adds the entry and waits until the file has it. Errors: kIo if the file cannot be written,
   /// kOverloaded if too much waits.
   Result<void> add_and_wait(Entry entry);
-  /// Adds an entry of what has happened and waits until the file has it, the file cannot be
-  /// written, or five seconds have passed. In the last two cases the entry waits as after add().
+  /// Adds an entry about something that has happened already. Waits until the file contains it, the
+  /// file cannot be written, or five seconds have passed. In the last two cases the entry stays
+  /// queued, as after add().
   void add_written(Entry entry);
   /// True from an error until everything is written and synced.
   bool is_failing() const;
@@ -55,7 +57,7 @@ class ChainWriter {
   void set_state(const Result<void>& done);
 
   const std::filesystem::path path_;
-  AuditFile file_;  // of the thread, as soon as it runs
+  AuditFile file_;  // used only by the thread once it runs
 
   mutable std::mutex mutex_;  // guards the rest
   std::condition_variable wake_, written_;
@@ -65,7 +67,7 @@ class ChainWriter {
   uint64_t dropped_ = 0;
   Refusals refusals_;
   bool failing_ = false;
-  std::string trouble_;  // why
+  std::string trouble_;  // why `is_failing()` is true
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -29,7 +29,7 @@ class Entry {
 
  private:
   std::string_view event_;
-  std::string members_;  // JSON members, each behind a comma
+  std::string members_;  // JSON members, each after a comma
 };
 
 /// The end of a chain.
@@ -38,7 +38,8 @@ struct Link {
   std::string digest = std::string(64, '0');  // of its line
 };
 
-/// Returns the line of an entry behind `end`, without a line break. `time` is that of RFC 3339.
+/// Returns the line of an entry that follows `end`, without a line break. `time` is in the format
+/// of RFC 3339.
 std::string line_of(const Entry& entry, const Link& end, std::string_view time);
 /// Returns the link of a line of that number.
 Link link_of(std::string_view line, uint64_t number);

@@ -175,7 +175,7 @@ std::string_view AuditFile::damage() const {
   return static_cast<uint64_t>(here.st_size) < size_ ? "file_truncated" : "";
 }
 
-// The new file is made first: if that fails, the old one goes on.
+// Makes the new file first. If that fails, the old file stays in use.
 Result<void> AuditFile::rotate() {
   if (fsync(fd_) != 0) return io_error(path_);
   auto before = predecessors();
@@ -198,8 +198,8 @@ Result<void> AuditFile::rotate() {
   return {};
 }
 
-// Cuts off what an earlier failure may have left behind the last line. It never makes the file
-// longer: a file that others have cut would get NUL bytes.
+// Cuts off the bytes that an earlier failure may have left after the last line. It never lengthens
+// the file, because a file that others have cut would get NUL bytes.
 Result<void> AuditFile::cut_tail() {
   struct stat found {};
   if (fstat(fd_, &found) != 0) return io_error(path_);

@@ -11,7 +11,8 @@
 
 namespace signalbox::audit {
 
-/// Appends lines to a file and gives it a number when it is full. Not thread-safe.
+/// Appends lines to a file. A full file is renamed to a numbered one, and a new file begins. Not
+/// thread-safe.
 class AuditFile {
  public:
   AuditFile(std::filesystem::path path, uint64_t bytes_max, uint32_t files_max)

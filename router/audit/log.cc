@@ -1,4 +1,4 @@
-// Both chains are open or none is: a log that noted changes only would hide attacks in silence.
+// Opens both chains or none, because a log of changes alone would hide attacks.
 
 #include "router/audit/log.h"
 

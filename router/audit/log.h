@@ -23,7 +23,8 @@ class Log {
   const std::filesystem::path& file() const { return file_; }
   /// Notes that the router has started, with the SHA-256 of the configuration and of the keys file.
   void add_start(std::string_view configuration, std::string_view keys);
-  /// Never waits. Beyond 4 MiB that wait, entries are counted, and one entry reports their number.
+  /// Never blocks. While 4 MiB of entries are waiting, further ones are dropped and counted, and
+  /// one entry reports their number.
   void add(Entry entry);
   /// For a change that was made and is not answered yet: adds the entry and waits until the file
   /// has it. While the file cannot be written, it does not wait. It blocks, so it is not for event

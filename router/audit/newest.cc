@@ -22,7 +22,7 @@ Result<std::vector<std::string>> newest_lines(const std::filesystem::path& file,
   in.seekg(begin);
   if (!in.read(tail.data(), static_cast<std::streamsize>(tail.size())))
     return fail(Code::kIo, "{}: cannot be read", file.string());
-  // If the file begins earlier, the first line may be the end of one; it is then no entry.
+  // If the tail begins inside a line, that rest is not an entry and is left out.
   std::string_view rest = tail;
   rest.remove_suffix(rest.size() - (rest.rfind('\n') + 1));
   std::vector<std::string> out;

@@ -1,4 +1,5 @@
-// The counts of a minute end with the first event of the next one, or when they are taken.
+// A minute's counts are complete at the first event of the next minute, or when take() removes
+// them.
 
 #include "router/audit/refusals.h"
 

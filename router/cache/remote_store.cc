@@ -48,12 +48,12 @@ bool RemoteStore::record_result(const Error* error) {
   const bool changes = breaker_.record(error == nullptr, TimePoint::clock::now());
   if (is_config_error) {
     if (!config_error_logged_.exchange(true))
-      log::error("cache", "requests go to their models: {}", error->message);
+      log::error("cache", "the cache is not used: {}", error->message);
   } else if (error == nullptr) {
     if (config_error_logged_.exchange(false) || changes)
       log::info("cache", "{} responds again", remote_->name());
   } else if (changes) {
-    log::warn("cache", "requests go to their models: {}", error->message);
+    log::warn("cache", "the cache is not used for the moment: {}", error->message);
   }
   return error == nullptr;
 }

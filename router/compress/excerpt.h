@@ -11,7 +11,7 @@
 
 namespace signalbox::compress {
 
-/// The estimate of signals of type context; no tokenizer is known here.
+/// An estimate, because no tokenizer is known here. Signals of type context use the same one.
 inline constexpr uint64_t kBytesPerToken = 4;
 
 /// Stands where text was left out.
@@ -27,8 +27,9 @@ class Excerpt {
 
   /// Returns the share of the question's words that occur in the passages, 0 to 1.
   double relevance() const { return passages_->relevance(); }
-  /// Returns about `bytes_max` bytes of the text. A JSON with much beside its long strings gets
-  /// larger, because a quarter of `bytes_max` is for them. Never returns more than the text has.
+  /// Returns about `bytes_max` bytes of the text. JSON with little in long strings comes out
+  /// larger, because those strings always get a quarter of `bytes_max`. Never returns more than the
+  /// text has.
   std::string shortened(size_t bytes_max) const;
 
  private:

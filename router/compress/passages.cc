@@ -1,4 +1,4 @@
-// One split of the question and the texts together gives their terms the same numbers.
+// Splits the question and the texts together, so that equal terms have equal numbers.
 
 #include "router/compress/passages.h"
 
@@ -12,13 +12,14 @@
 namespace signalbox::compress {
 namespace {
 
-// The share of a passage's score that its neighbour gets in addition to its own, and the
-// neighbour's neighbour this share of that. 0 keeps half of the lines that answer questions about
-// tables, this two thirds (300 questions of BIPIA's training set, twenty tables each, 1,000 of
-// 8,500 tokens).
+// The share of a passage's score that is added to its neighbour. The neighbour's neighbour gets
+// this share of that share, and so on. With 0, half of the lines that answer questions about tables
+// are kept; with this value, two thirds (300 questions of BIPIA's training set, twenty tables each,
+// shortened from 8,500 to 1,000 tokens).
 constexpr float kNear = 0.85f;
 
-// The answer to a question is often near the text that shares its words: the rows below a header.
+// The answer to a question is often near the text that shares its words, such as the rows below a
+// header.
 std::vector<float> with_neighbours(const std::vector<float>& scores) {
   std::vector<float> near = scores;
   for (size_t i = 1; i < near.size(); ++i) near[i] = std::max(near[i], kNear * near[i - 1]);
@@ -123,7 +124,7 @@ size_t Passages::text_of(const Sentence& passage) const {
   return static_cast<size_t>(next - begins_.begin()) - 1;
 }
 
-// The white space between two passages counts to the first one.
+// The white space between two passages belongs to the first one.
 size_t Passages::begin_of_next(size_t passage) const {
   const Sentence& self = passages_.sentences[passage];
   if (passage + 1 == passages_.sentences.size()) return self.end;

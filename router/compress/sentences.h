@@ -29,7 +29,7 @@ struct Sentences {
 };
 
 /// kAlike: all numbers are one term, because lines that differ only in numbers have the same
-/// content. kDistinct: each number is a term, as somebody needs who looks for one of them.
+/// content. kDistinct: each number is a term, because a question may ask for one of them.
 enum class Numbers : uint8_t { kAlike, kDistinct };
 
 /// A part of the source that is read. No sentence spans two of them.

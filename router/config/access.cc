@@ -242,8 +242,8 @@ void check_issuer(Reader& reader, const yaml::Node& node, TokenIssuer& issuer) {
                     }),
         "names among RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384 and EdDSA");
   constexpr std::string_view kUrl =
-      "a URL with https://, or with http:// on this machine, because who changes the keys on their "
-      "way can make tokens";
+      "a URL with https://, or with http:// on this machine, because whoever can change the keys "
+      "on their way can forge tokens";
   if (!issuer.jwks_uri.empty()) {
     check("jwks_uri", is_safe_url(issuer.jwks_uri), kUrl);
     check("jwks_file", issuer.jwks_file.empty(), "no file beside jwks_uri");

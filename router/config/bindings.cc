@@ -4,9 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
-#include <system_error>
 
 #include "base/ascii.h"
 #include "router/config/load.h"
@@ -306,16 +304,7 @@ class Binder {
     EmbeddingModel& model = config_.embedding_model;
     model.endpoint.reset();
     const std::string directory = directory_of(deployment);
-    std::error_code ignored;
-    if (directory != model.path && !std::filesystem::exists(directory, ignored)) {
-      model.target_layer = model.target_dimension = 0;
-      return reader_.notice(deployment.line,
-                            fmt::format("there is no model at \"{}\"; the model at \"{}\" is used, "
-                                        "with all of its layers and numbers",
-                                        directory, model.path));
-    }
-    model.path = directory;
-    model.path_key = "mmbert_model_path";
+    if (!use_embedder(reader_, deployment.line, directory, "mmbert_model_path", model)) return;
     config_.catalog_lines["global.model_catalog.embeddings.semantic.mmbert_model_path"] =
         deployment.line;
   }

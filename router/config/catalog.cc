@@ -9,6 +9,7 @@
 #include "base/ascii.h"
 #include "router/config/endpoint.h"
 #include "router/config/sections.h"
+#include "weights/manifest_places.h"
 
 namespace signalbox::config {
 namespace {
@@ -93,20 +94,8 @@ void choose_embedder(Reader& reader, const yaml::Node& node, EmbeddingModel& mod
   for (const EmbedderKey& each : kEmbedderKeys) {
     const std::string& path = model.*each.path;
     if (path.empty() || !(any || model.model_type == each.type)) continue;
-    std::error_code ignored;
-    if (path == model.path || std::filesystem::exists(path, ignored)) {
-      model.path = path;
-      model.path_key = each.key;
-      return;
-    }
-    reader.at_key(each.key, [&] {
-      reader.notice(node.find(each.key)->line,
-                    fmt::format("there is no model at \"{}\"; the model at \"{}\" is used, with "
-                                "all of its layers and numbers",
-                                path, model.path));
-    });
-    model.target_layer = model.target_dimension = 0;
-    return;
+    return reader.at_key(
+        each.key, [&] { use_embedder(reader, node.find(each.key)->line, path, each.key, model); });
   }
 }
 
@@ -449,6 +438,24 @@ constexpr Key kPrototypeScoringKeys[] = {
 };
 
 }  // namespace
+
+bool use_embedder(Reader& reader, uint32_t line, const std::string& path, std::string_view key,
+                  EmbeddingModel& model) {
+  std::error_code ignored;
+  if (path == model.path || std::filesystem::exists(weights::installed_directory(path), ignored)) {
+    model.path = path;
+    model.path_key = key;
+    return true;
+  }
+  const std::string command = weights::pull_command(path);
+  reader.notice(
+      line, fmt::format("there is no model at \"{}\"{}; the model at \"{}\" is used, with all of "
+                        "its layers and numbers",
+                        path, command.empty() ? "" : fmt::format("; fetch it with `{}`", command),
+                        model.path));
+  model.target_layer = model.target_dimension = 0;
+  return false;
+}
 
 constinit const Section kPrototypeScoring{kPrototypeScoringKeys};
 constinit const Section kCatalog{kCatalogKeys};

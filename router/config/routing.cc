@@ -472,7 +472,7 @@ void refuse_unbuilt_guards(Reader& reader, const Routing& routing) {
       reader.error(
           guard.line,
           fmt::format("the decision \"{}\" cannot be relied on to {}, because a signal of its "
-                      "rules is not built or has nobody who computes it",
+                      "rules is not built or is never computed",
                       guard.name, verb));
     });
   }

@@ -106,6 +106,10 @@ extern const Section kPrototypeScoring;
 extern const Section kIntegrations;
 extern const Section kModules;  // modules.cc
 extern const Section kModalityClassifier;
+/// Makes the model at `path`, which the key names, the one that embeds texts, if it is installed.
+/// Otherwise gives a notice with the command that fetches it, and the model stays; returns false.
+bool use_embedder(Reader& reader, uint32_t line, const std::string& path, std::string_view key,
+                  EmbeddingModel& model);
 /// Refuses modules that are to call a server and have none, or that of another module.
 void check_modules_on_servers(Reader& reader, const yaml::Node& root, const Config& config);
 constexpr std::string_view kRunsOnProcessor = "the router runs its models on the processor";

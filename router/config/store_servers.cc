@@ -391,7 +391,7 @@ void check_postgres(Reader& reader, const yaml::Node& node, const Postgres& post
         reader.error(
             section->find("ssl_root_cert")->line,
             fmt::format(
-                "expected beside it ssl_mode verify-ca or verify-full, found {}; "
+                "expected ssl_mode verify-ca or verify-full beside this key, found {}; "
                 "only these verify the server",
                 postgres.ssl_mode.empty() ? "nothing" : json::quote_briefly(postgres.ssl_mode)));
       });

@@ -63,7 +63,7 @@ Result<void> MessagesReader::write_tool(const Value& tool, const std::string& pa
   if (!tool.is_object()) return wrong_type(path, "an object", tool);
   SIGNALBOX_TRY(const std::string_view type, optional_text(tool, "type", path));
   if (!type.empty() && type != "custom") {
-    losses_.drop(fmt::format("tools.{}", type), tool);
+    losses_.drop_kind("tools", type, tool);
     return {};
   }
   drop_members(tool, kDropped, "tools", losses_);
@@ -149,8 +149,7 @@ Result<void> MessagesReader::write_output(const Value& root, std::string_view ef
   if (const auto config = given(root, "output_config")) {
     if (!config->is_object()) return wrong_type("output_config", "an object", *config);
     for (const json::Member& member : config->members()) {
-      if (!holds(kMembers, member.key))
-        losses_.drop(join_path("output_config", member.key), member.value);
+      if (!holds(kMembers, member.key)) losses_.drop("output_config", member.value);
     }
     SIGNALBOX_TRY(const std::string_view requested_effort,
                   optional_text(*config, "effort", "output_config"));

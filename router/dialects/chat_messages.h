@@ -109,7 +109,8 @@ bool is_unset(const json::Value& value);
 void drop_members(const json::Value& object, std::span<const std::string_view> members,
                   std::string_view name, Losses& losses);
 
-/// kInvalid if the object contains one of `keys` twice, since either value would be a guess.
+/// kInvalid if the object contains one of `keys` twice, since either value would be a guess, or in
+/// another case, since some servers ignore case and would read what the router has not read.
 Result<void> refuse_repeats(const json::Value& object, std::span<const std::string_view> keys,
                             std::string_view path);
 

@@ -3,29 +3,91 @@
 #include "router/dialects/losses.h"
 
 #include <algorithm>
-
-#include "base/ascii.h"
+#include <array>
 
 namespace signalbox::dialects {
 namespace {
 
-constexpr size_t kNameBytesMax = 64;
+// The tools that providers define, without the date of a version.
+constexpr auto kTools = std::to_array<std::string_view>({"apply_patch",
+                                                         "bash",
+                                                         "code_execution",
+                                                         "code_interpreter",
+                                                         "computer",
+                                                         "computer_use",
+                                                         "computer_use_preview",
+                                                         "custom",
+                                                         "file_search",
+                                                         "function",
+                                                         "google_search",
+                                                         "image_generation",
+                                                         "local_shell",
+                                                         "mcp",
+                                                         "mcp_toolset",
+                                                         "memory",
+                                                         "namespace",
+                                                         "shell",
+                                                         "text_editor",
+                                                         "tool_search",
+                                                         "tool_search_tool_bm25",
+                                                         "tool_search_tool_regex",
+                                                         "url_context",
+                                                         "web_fetch",
+                                                         "web_search",
+                                                         "web_search_preview"});
+// What a client may include in a response.
+constexpr auto kIncluded = std::to_array<std::string_view>(
+    {"code_interpreter_call.outputs", "computer_call_output.output.image_url",
+     "file_search_call.results", "message.input_image.image_url", "message.output_text.logprobs",
+     "web_search_call.action.sources", "web_search_call.results"});
+// Parts of messages.
+constexpr auto kParts = std::to_array<std::string_view>(
+    {"audio_url", "document", "file", "image", "image_url", "input_audio", "input_file",
+     "input_image", "search_result", "tool_reference", "video_url"});
+// Parameters of chat completions at common servers.
+constexpr auto kParameters = std::to_array<std::string_view>({"add_generation_prompt",
+                                                              "best_of",
+                                                              "chat_template_kwargs",
+                                                              "extra_body",
+                                                              "frequency_penalty",
+                                                              "guided_choice",
+                                                              "guided_grammar",
+                                                              "guided_json",
+                                                              "guided_regex",
+                                                              "ignore_eos",
+                                                              "logit_bias",
+                                                              "logprobs",
+                                                              "min_p",
+                                                              "min_tokens",
+                                                              "prediction",
+                                                              "presence_penalty",
+                                                              "repetition_penalty",
+                                                              "seed",
+                                                              "skip_special_tokens",
+                                                              "stop_token_ids",
+                                                              "structured_outputs",
+                                                              "top_logprobs",
+                                                              "verbosity",
+                                                              "web_search_options"});
 
-std::string printable(std::string_view name) {
-  std::string out(name.substr(0, kNameBytesMax));
-  for (char& c : out) {
-    if (!ascii::is_alnum(c) && c != '.' && c != '_' && c != '-') c = '?';
-  }
-  return out;
+// Removes the date from "web_search_20250305" or "web_search_preview_2025_03_11".
+std::string_view without_date(std::string_view kind) {
+  constexpr size_t kDateBytesMax = std::string_view("_2025_03_11").size();
+  const size_t end = kind.find_last_not_of("_0123456789") + 1;
+  return kind.size() - end <= kDateBytesMax ? kind.substr(0, end) : kind;
+}
+
+bool is_known(std::string_view kind) {
+  const auto in = [&](const auto& list) { return std::ranges::find(list, kind) != list.end(); };
+  return in(kTools) || in(kIncluded) || in(kParts) || in(kParameters);
 }
 
 }  // namespace
 
 void Losses::name(std::string_view name) {
-  std::string text = printable(name);
-  if (std::find(names_.begin(), names_.end(), text) != names_.end()) return;
+  if (std::find(names_.begin(), names_.end(), name) != names_.end()) return;
   if (names_.size() < kNamesMax) {
-    names_.push_back(std::move(text));
+    names_.emplace_back(name);
   } else {
     ++unnamed_;
   }
@@ -37,9 +99,19 @@ void Losses::hint(std::string_view name) {
 
 void Losses::drop(std::string_view name, const std::optional<json::Value>& content) {
   this->name(name);
-  if (dropped_.empty()) dropped_ = printable(name);
+  if (dropped_.empty()) dropped_ = name;
   if (content && (content->is_object() || content->is_array() || content->is_string()))
     show(content->raw());
+}
+
+void Losses::drop_kind(std::string_view list, std::string_view kind,
+                       const std::optional<json::Value>& content) {
+  drop(is_known(without_date(kind)) ? fmt::format("{}.{}", list, kind) : std::string(list),
+       content);
+}
+
+void Losses::drop_parameter(std::string_view name) {
+  drop(is_known(name) ? name : "other parameters");
 }
 
 void Losses::show(std::string_view json) {

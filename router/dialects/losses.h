@@ -22,10 +22,16 @@ class Losses {
   /// A part without effect on the answer, such as a mark for the server's cache.
   void hint(std::string_view name);
   /// A part that a model would have used: a tool of the provider, a parameter. `content` is the
-  /// part itself if it has text. `name` is a path without indices ("tools.web_search"); characters
-  /// other than letters, digits, dots, underscores and hyphens become "?", because clients choose
-  /// the types of tools.
+  /// part itself if it has text. `name` is a path without indices ("tools.web_search").
   void drop(std::string_view name, const std::optional<json::Value>& content = std::nullopt);
+  /// An element of the list `list` ("tools", "messages"), of a kind that the client chose. The kind
+  /// becomes a part of the name only if it is one of the APIs' own, because a client may write any
+  /// text there.
+  void drop_kind(std::string_view list, std::string_view kind,
+                 const std::optional<json::Value>& content = std::nullopt);
+  /// A parameter of the request that may have any name; an unusual one counts as "other
+  /// parameters".
+  void drop_parameter(std::string_view name);
   /// A part that only guards read, as JSON.
   void show(std::string_view json);
   /// A part without which the request means something else. The first one is kept.

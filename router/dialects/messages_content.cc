@@ -188,7 +188,7 @@ Result<void> MessagesContent::add_result_part(const Value& part, const std::stri
     messages_ = std::move(outer);
     return added;
   } else {
-    losses_.drop(fmt::format("messages.{}", type), part);
+    losses_.drop_kind("messages", type, part);
   }
   return {};
 }

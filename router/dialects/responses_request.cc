@@ -128,7 +128,7 @@ Result<void> ResponsesReader::write_tool(const Value& tool, const std::string& p
   }
   const bool custom = type == "custom";
   if (!custom && type != "function") {
-    losses_.drop(fmt::format("tools.{}", type), tool);
+    losses_.drop_kind("tools", type, tool);
     return {};
   }
   SIGNALBOX_TRY(const std::string_view name, text_member(tool, "name", path));
@@ -229,7 +229,7 @@ Result<void> ResponsesReader::write_text(const Value& root) {
   if (!text->is_object()) return wrong_type("text", "an object", *text);
   constexpr auto kMembers = std::to_array<std::string_view>({"format", "verbosity"});
   for (const json::Member& member : text->members()) {
-    if (!holds(kMembers, member.key)) losses_.drop(join_path("text", member.key), member.value);
+    if (!holds(kMembers, member.key)) losses_.drop("text", member.value);
   }
   if (const auto verbosity = given(*text, "verbosity")) out_.key("verbosity").raw(verbosity->raw());
   const auto format = given(*text, "format");
@@ -288,7 +288,7 @@ Result<void> ResponsesReader::check(const Value& root) {
   if (const auto include = given(root, "include")) {
     for (const Value& each : include->items()) {
       const std::string_view name = each.is_string() ? each.text() : std::string_view{};
-      if (name != "reasoning.encrypted_content") losses_.drop(fmt::format("include.{}", name));
+      if (name != "reasoning.encrypted_content") losses_.drop_kind("include", name);
     }
   }
   return {};

@@ -190,7 +190,7 @@ Result<void> Writer::add_part(const Value& part, const std::string& path) {
     return {};
   }
   if (is_system_) {
-    losses_.drop(fmt::format("messages.{}", type), part);
+    losses_.drop_kind("messages", type, part);
     return {};
   }
   if (type == "image_url") {
@@ -381,7 +381,7 @@ Result<void> Writer::write_tools(const Value& root) {
     const auto named = named_in(tool);
     if (!named) {
       SIGNALBOX_TRY(const std::string_view type, optional_text(tool, "type", path));
-      losses_.drop(fmt::format("tools.{}", type));
+      losses_.drop_kind("tools", type);
       continue;
     }
     SIGNALBOX_TRY(const std::string_view name,
@@ -467,7 +467,7 @@ Result<void> Writer::write_rest(const Value& root) {
     } else if (!holds(kTranslated, member.key) && !holds(kDropped, member.key) &&
                !has_no_effect(member.key, member.value)) {
       holds(kEssential, member.key) ? losses_.refuse(no_place(member.key))
-                                    : losses_.drop(member.key);
+                                    : losses_.drop_parameter(member.key);
     }
   }
   return {};

@@ -113,8 +113,10 @@ http::Task<> send_blocked(const RequestScope& scope, const ParsedRequest& chat,
     co_return;
   }
   // The answer of a decision is neither an image nor a sound.
-  std::string_view why = "a decision has another model for the request, which only chats get";
-  if (!plan.masks.empty()) why = "the request would have to be masked, which only chats are";
+  std::string_view why =
+      "a decision sends the request to another model, which is possible for chats only";
+  if (!plan.masks.empty())
+    why = "the request would have to be masked, which is possible for chats only";
   if (plan.path == routing::Plan::Path::kFastResponse) {
     why = plan.message;
   } else {

@@ -55,7 +55,7 @@ OrFailure<std::vector<std::string>> inputs_of(const json::Value& root) {
     }
     const auto text = item.find("text");
     if (!text || !text->is_string())
-      return admin::invalid("input: expected texts; images are judged by no guard here");
+      return admin::invalid("input: expected texts; no guard here reads images");
     parts.append(text->text()).append("\n");
     has_parts = true;
   }

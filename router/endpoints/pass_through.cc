@@ -104,10 +104,11 @@ Result<const config::Model*> named_model(const config::Config& config, const End
     return fail(Code::kNotFound, "model: {} is not one of listeners.systemone.models", quoted);
   const config::Model* model = config.providers.find(*reading.model);
   if (model == nullptr && stands_for_several(config, *reading.model)) {
-    return fail(Code::kInvalid,
-                "model: {} stands for several models, and only chats are decided on; name a model "
-                "with {}",
-                quoted, setting_of(endpoint));
+    return fail(
+        Code::kInvalid,
+        "model: {} stands for several models, and decisions choose only for chats; name a model "
+        "with {}",
+        quoted, setting_of(endpoint));
   }
   if (model == nullptr) return fail(Code::kNotFound, "model: unknown model {}", quoted);
   if (!has_endpoint(*model, endpoint)) {

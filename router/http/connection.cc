@@ -73,15 +73,15 @@ Connection::~Connection() {
   shared_.open_connections.leave();
 }
 
-// The memory of the body with the part that was received.
+// Returns the memory that the body needs with the received bytes.
 uint64_t Connection::bytes_to_read() const {
   const size_t before = request_.body.size(), after = before + in_.size();
   // While a text grows, its bytes are there twice.
   return after > request_.body.capacity() ? before + after : after;
 }
 
-// Waits until the request may hold so many bytes, until its client has gone, or for the deadline of
-// its body. Returns nullopt if the request has its room.
+// Waits until the request may hold that many bytes, its client has gone, or the deadline of its
+// body has passed. Returns nullopt if the request has its memory.
 Task<std::optional<Connection::Received>> Connection::wait_for_room(uint64_t bytes) {
   MemoryShare& memory = request_.memory;
   room_ = std::make_shared<Timer>(stream_.socket().get_executor(), Clock::time_point::max());
@@ -104,7 +104,7 @@ Task<std::optional<Connection::Received>> Connection::wait_for_room(uint64_t byt
   co_return co_await refuse(std::move(full));
 }
 
-// An assignment would keep the memory.
+// Swaps the string, because an assignment would keep the memory.
 void Connection::free_body() {
   std::string().swap(request_.body);
   request_.memory.lower(0);
@@ -189,7 +189,7 @@ Task<bool> Connection::accept_tls() {
 Task<Connection::Received> Connection::receive() {
   request_.headers.clear();
   request_.key = nullptr;
-  timed_out_ = false;  // the last body may have got its room when its time was up
+  timed_out_ = false;  // the last body may have got its memory just when its time was up
   RequestParser parser(request_, shared_.limits.header_bytes_max, shared_.limits.body_bytes_max);
   enter(Phase::kIdle, shared_.limits.idle_timeout);
   size_t read_size = kReadSize;
@@ -252,8 +252,8 @@ Task<Connection::Received> Connection::refuse(Refusal refusal) {
 
 Task<> Connection::handle() {
   enter(Phase::kHandling, listener_state_.listener.timeout);
-  // A watch takes two system calls, so one that begins with the next sweep of deadlines spares them
-  // for most requests.
+  // A watch takes two system calls. It begins only with the next sweep of deadlines, so most
+  // requests end without one.
   Interrupt interrupt([this] { watch_.set(std::chrono::milliseconds(0)); });
   interrupt_ = &interrupt;
   SocketReply reply(stream_, request_, keep_alive_);

@@ -11,7 +11,7 @@
 
 namespace signalbox::http {
 
-/// Whose work it is, and how much.
+/// The client that a piece of work belongs to, and its size.
 struct Share {
   uint64_t client = 0;  // equal for the requests of one client
   bool is_long = false;
@@ -55,7 +55,7 @@ class FairQueue {
 
   const size_t waiting_max_;
   const size_t long_max_;         // long pieces that run at a time
-  const size_t client_long_max_;  // and of one client
+  const size_t client_long_max_;  // long pieces of one client that run at a time
   size_t waiting_ = 0;
   Lane short_, long_;
   size_t long_running_ = 0;

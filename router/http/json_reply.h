@@ -14,8 +14,8 @@ namespace signalbox::http {
 /// the client has gone. `not_found` is OpenAI's error.code for kNotFound; "": null.
 Task<> send_json(Exchange& exchange, Result<std::string> body, std::string_view not_found = {});
 
-/// Runs `work` on the pool and sends its result with send_json(). Work that has not begun when the
-/// client goes or its time is up is skipped. A full pool is an error of kOverloaded.
+/// Runs `work` on the pool and sends its result with send_json(). Skips the work if the client
+/// leaves or the time is up before it begins. A full pool is an error of kOverloaded.
 Task<> send_json_from(ThreadPool& pool, Share share, Exchange& exchange,
                       std::function<Result<std::string>()> work, std::string_view not_found = {});
 

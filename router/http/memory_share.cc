@@ -1,5 +1,6 @@
-// A raise that does not fit leaves no trace in the total, so that it never refuses another request.
-// A coroutine on another loop is woken by setting its timer to the past.
+// A raise that does not fit does not change the total, even for a moment, so it never causes the
+// refusal of another request. A coroutine on another loop is woken by setting its timer to the
+// past.
 
 #include "router/http/memory_share.h"
 
@@ -15,7 +16,7 @@ struct MemoryBound::Family {
   size_t waits = 0;
 };
 
-/// Stays in the queue until it ends or its coroutine does.
+/// A wait is in the queue until it has ended or its coroutine is destroyed.
 struct MemoryBound::Wait {
   Wait(MemoryShare& of, uint64_t wanted, std::shared_ptr<Timer> its_timer)
       : share(of), bytes(wanted), timer(std::move(its_timer)) {
@@ -23,7 +24,7 @@ struct MemoryBound::Wait {
     Timers ended;
     {
       const std::lock_guard lock(bound.mutex_);
-      share.found_family();
+      share.start_family();
       Family& family = *share.family_;
       if (family.arrival == 0) family.arrival = ++bound.arrivals_;
       const auto is_older = [&family](const Wait* each) {
@@ -112,7 +113,7 @@ bool MemoryBound::never_fits(const MemoryShare& share, uint64_t bytes) const {
 }
 
 void MemoryBound::resize(MemoryShare& share, uint64_t bytes) {
-  const uint64_t more = bytes - share.bytes_;  // modulo 2^64 if it gives back
+  const uint64_t more = bytes - share.bytes_;  // wraps modulo 2^64 if the share shrinks
   held_ += more;
   share.bytes_ += more;
   if (!share.family_) {
@@ -147,7 +148,7 @@ void MemoryBound::grant(Timers& ended) {
   }
 }
 
-// Refuses a wait if the oldest one could not get its room otherwise. Returns whether it did.
+// Refuses one wait if the oldest wait could not get its memory otherwise. Returns whether it did.
 bool MemoryBound::refuse_one(Timers& ended) {
   if (waits_.empty()) return false;
   const Wait& first = *waits_.front();
@@ -238,13 +239,13 @@ MemoryShare MemoryShare::beside() {
   out.bound_ = bound_;
   if (bound_ == nullptr) return out;
   const std::lock_guard lock(bound_->mutex_);
-  found_family();
+  start_family();
   out.family_ = family_;
   return out;
 }
 
 // The caller holds the lock.
-void MemoryShare::found_family() {
+void MemoryShare::start_family() {
   if (family_) return;
   family_ = std::make_shared<MemoryBound::Family>();
   family_->arrival = arrival_;

@@ -19,10 +19,10 @@ class MemoryShare;
 /// The result of a raise. kNever: it exceeds the whole bound, so trying again would not help.
 enum class Raise : uint8_t { kDone, kFull, kNever };
 
-/// A share of at most so many bytes is small. Larger ones leave kReserved of the bound to the small
-/// ones, and small ones need not wait behind larger ones.
+/// The largest small share, in bytes. Larger shares leave a part of the bound (1 / kReserved) to
+/// the small ones, so small shares need not wait behind them.
 inline constexpr uint64_t kSmallShare = 64 << 10;
-inline constexpr uint64_t kReserved = 64;  // a part in so many
+inline constexpr uint64_t kReserved = 64;
 
 /// Thread-safe. Outlives its shares.
 ///
@@ -41,7 +41,8 @@ class MemoryBound {
   size_t waiting() const;
   /// The number of raises that were refused, without those whose client or request ended first.
   uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
-  /// Call it after the loops have stopped and before they are destroyed: nobody is woken any more.
+  /// Call it after the loops have stopped and before they are destroyed. No waiter is woken
+  /// afterwards.
   void close();
 
  private:
@@ -85,26 +86,26 @@ class MemoryShare {
   }
   ~MemoryShare() { lower(0); }
 
-  /// Changes the share to so many bytes without waiting. Changes nothing if they do not fit; fewer
-  /// than before always fit.
+  /// Sets the share to `bytes` without waiting. Changes nothing if that does not fit; a smaller
+  /// share always fits.
   [[nodiscard]] Raise set(uint64_t bytes);
   [[nodiscard]] Raise add(uint64_t bytes) { return set(bytes_ + bytes); }
   void lower(uint64_t bytes);
-  /// Like set(), but a younger share does not pass an older one that waits. Returns false if it is
-  /// not done; then the caller waits.
+  /// Like set(), but does not overtake an older share that waits. Returns false if nothing was
+  /// changed; the caller then has to wait().
   [[nodiscard]] bool enter(uint64_t bytes);
-  /// True if waiting for so many bytes would be in vain.
+  /// Returns true if the bound is too small for that many bytes, so that waiting is useless.
   bool never_fits(uint64_t bytes) const;
   /// Waits until the bytes fit, the share is refused, or `patience` expires. Nothing else may use
   /// the share meanwhile. A caller that wakes the timer because its client has left sets `has_left`
   /// before, so that this does not count as a refusal.
   Task<Raise> wait(uint64_t bytes, std::shared_ptr<Timer> patience, const bool& has_left);
-  /// The same, until the interrupt is raised at the latest.
+  /// The same, but also ends when the interrupt is raised.
   Task<Raise> wait(uint64_t bytes, Interrupt& interrupt, std::chrono::milliseconds patience);
 
   uint64_t bytes() const { return bytes_; }
-  /// Returns an empty share of the same request, for memory with a life of its own. Both may wait
-  /// at once.
+  /// Returns an empty share of the same request, for memory with a lifetime of its own. Both shares
+  /// may wait at once.
   MemoryShare beside();
   /// The error for a client whose raise was not done: kOverloaded or kTooLarge.
   Error refusal(Raise raise) const;
@@ -113,7 +114,7 @@ class MemoryShare {
   friend class MemoryBound;
   void swap(MemoryShare& other) noexcept;
   uint64_t bytes_beside() const;
-  void found_family();
+  void start_family();
 
   MemoryBound* bound_ = nullptr;
   uint64_t bytes_ = 0;

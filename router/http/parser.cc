@@ -323,7 +323,8 @@ class ResponseParser::Impl : public Base<false> {
                 is_header_done() ? "reply" : "reply header");
   }
 
-  // RFC 9112 section 6.1: what HTTP/1.0 means by chunks is unknown.
+  // RFC 9112 section 6.1: close, because HTTP/1.0 does not define chunks, so their end is
+  // uncertain.
   bool keep_alive() const { return Base::keep_alive() && !(is_old_ && chunked()); }
 
  private:

@@ -39,7 +39,8 @@ class SingleFlight {
   /// patience has passed or the request is interrupted, and returns an empty one.
   Task<Lead> enter(std::string id, Interrupt& interrupt, std::chrono::milliseconds patience);
 
-  /// Call after the loops have stopped and before they are destroyed: no waiter is woken any more.
+  /// Call it after the loops have stopped and before they are destroyed. No waiter is woken
+  /// afterwards.
   void close();
 
  private:

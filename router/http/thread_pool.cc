@@ -111,7 +111,7 @@ void ThreadPool::loop() {
     } catch (const std::exception& e) {
       log::error("http", "work on a thread pool failed: {}", e.what());
     }
-    next->work = {};  // what it holds is freed without the lock
+    next->work = {};  // frees its captures without the lock
     lock.lock();
     queue_.finish(next->share);
     if (next->share.is_long && queue_.waiting() > 0) wake_.notify_one();

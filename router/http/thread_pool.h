@@ -21,8 +21,8 @@ class ThreadPool {
   /// kBackground threads give way to the event loops.
   enum class Priority : uint8_t { kNormal, kBackground };
 
-  /// 0 `threads` means one a processor. At most `queue_max` pieces of work wait, in the order of
-  /// FairQueue.
+  /// If `threads` is 0, starts one thread per processor. At most `queue_max` pieces of work wait,
+  /// in the order of FairQueue.
   ThreadPool(uint32_t threads, uint32_t queue_max, Priority priority = Priority::kNormal);
   /// Waits for work in progress and drops queued work.
   ~ThreadPool();

@@ -33,7 +33,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kListLimit{30}, kPatchLimit{10};
-/// Greater than the time after which the query lets the server end a watch (reflector.cc).
+/// Longer than the timeout of a watch that the query sets for the server (reflector.cc).
 constexpr seconds kWatchLimit{270};
 constexpr milliseconds kLookPeriod{500};  // between two looks at the files
 constexpr size_t kAccountBytesMax = 64 << 10;

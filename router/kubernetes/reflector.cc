@@ -1,4 +1,4 @@
-// A step is a list until there is a version to continue from, and a watch afterwards.
+// Steps are lists until there is a version to continue from. Afterwards they are watches.
 
 #include "router/kubernetes/reflector.h"
 

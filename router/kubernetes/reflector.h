@@ -25,8 +25,8 @@ class Reflector {
     std::string query;  // "?limit=..."
     std::chrono::milliseconds pause{0};
   };
-  /// Returns the next step. `draw` in [0, 1) spreads the routers that have lost a server together,
-  /// so that they come back one after the other.
+  /// Returns the next step. `draw`, a random number in [0, 1), varies the pause, so that routers
+  /// that lost a server at the same moment do not all return at once.
   Step next(double draw) const;
 
   /// Reports a reply to a list.
@@ -34,7 +34,7 @@ class Reflector {
   /// Reports the beginning of a reply to a watch. Returns false if it is an error reply, without
   /// events to read.
   bool watching(int status, std::string_view reason);
-  /// Reports a line of a watch. Returns false if the watch is of no more use.
+  /// Reports a line of a watch. Returns false if the watch must be given up.
   bool received(std::string line);
   /// Reports the end of a watch's reply.
   void ended();

@@ -28,7 +28,7 @@ using Words = std::shared_ptr<const word_search::TextWords>;
 /// its own. Both were measured with 768 values a vector.
 constexpr size_t kOverheadBytes = 1024;
 constexpr size_t kUserBytes = 3072;
-/// Users whose last forget_all() is known. It matters only to requests that are under way.
+/// The users whose last forget_all() is remembered. Only requests in progress need it.
 constexpr size_t kForgettersMax = 100'000;
 constexpr size_t kForgettersBytesMax = size_t{16} << 20;  // of their names
 
@@ -51,7 +51,8 @@ Result<std::vector<word_search::WordHit>> find_words(std::span<const Words> of,
                                  []() -> Result<void> { return {}; });
 }
 
-/// Orders the memories by both searches, the best first. `scores` by words, (found).
+/// Orders the memories by both searches, the best first. `scores` are those of the search by words,
+/// (found).
 void rank(std::vector<Found>& found, std::span<const double> scores, const WordQuery& query) {
   std::vector<std::string> texts;
   for (const Found& each : found) texts.push_back(text_of(each.memory));
@@ -148,7 +149,7 @@ struct LocalMemories::Impl {
     for (Row* const row : over) remove(row);
   }
 
-  // More than one of a user is in excess if a reload has set a lower limit.
+  // Removes more than one memory of the user if a reload has lowered the limit.
   void remove_weakest(const User& user, TimePoint now) {
     std::vector<std::pair<double, Row*>> rows_by_strength;
     for (const auto& [id, row] : user.rows)
@@ -257,8 +258,8 @@ struct LocalMemories::Impl {
   struct WordLists {
     std::vector<uint64_t> numbers;  // of the rows
     std::vector<Words> words;       // null until make_missing()
-    /// Places in `words`, with the memories: a reload has begun to keep words since they were
-    /// added.
+    /// Places in `words` without words, with their memories, which were added before a reload
+    /// enabled words.
     std::vector<std::pair<size_t, Memory>> missing;
 
     /// Takes long for many memories.
@@ -276,7 +277,7 @@ struct LocalMemories::Impl {
     }
     return out;
   }
-  /// Keeps the words that were missing. They may exceed the bound of all memories.
+  /// Keeps the words that were missing, even if they exceed the bound of all memories.
   void keep(const WordLists& lists) {
     for (const auto& [place, memory] : lists.missing) {
       const auto row = rows.find(lists.numbers[place]);

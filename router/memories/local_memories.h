@@ -32,9 +32,9 @@ class LocalMemories final : public Memories {
   Result<size_t> forget_all(std::string_view user) override;
   Size size() const override;
 
-  // For routers that keep copies of a shared store here.
-  /// Keeps a memory with its id and its times. Nothing happens if that id is here already. Errors:
-  /// as for add().
+  // These two serve routers that keep copies of a shared store here.
+  /// Keeps a memory with its id and its times. Does nothing if a memory with that id exists.
+  /// Errors: as for add().
   Result<void> keep(std::string_view user, Memory memory, const Vector& vector, TimePoint now);
   /// The ids of the user's memories, in order.
   std::vector<std::string> ids(std::string_view user) const;

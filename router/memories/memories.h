@@ -33,14 +33,15 @@ struct Found {
   double similarity;  // to the text that was searched for, -1 to 1; with its words, the score
 };
 
-/// An embedding, and the name of the model that made it: only vectors of one model compare.
+/// An embedding, and the name of the model that made it. Vectors of different models cannot be
+/// compared.
 struct Vector {
   std::string model = {};
   std::vector<float> values = {};  // (dim)
 };
 
-/// A text that is searched for by its words, too. A memory that is less similar than wanted is
-/// found if it has a distinctive word of the text (word_search::find_words).
+/// A text whose words count in a search, too. A memory below the required similarity is found if it
+/// contains a distinctive word of the text (word_search::find_words).
 struct WordQuery {
   std::string_view text;
   word_search::Hybrid hybrid = {};
@@ -57,19 +58,19 @@ struct MemoryLimits {
   bool keeps_words = false;  // of each memory, for searches by words
 };
 
-/// LocalMemories are in the process; those of shared_memories are found by several routers.
-/// Thread-safe. If routers share the memories, functions may block within a time limit and also
-/// return kUpstream; moment(), use(), add(), size() and shared() never block.
+/// The store of all memories: LocalMemories keeps them in this process, and shared_memories shares
+/// them among routers. Thread-safe. If routers share the memories, functions may block within a
+/// time limit and also return kUpstream; moment(), use(), add(), size() and shared() never block.
 class Memories {
  public:
   virtual ~Memories() = default;
 
-  /// Holds from the next change on.
+  /// Takes effect at the next change.
   virtual void set_limits(const MemoryLimits& limits) = 0;
 
-  /// The user's memories that are at least so similar, the most similar first, at most `most`.
-  /// `words` may be null: memories are found by similarity alone. Errors: kInvalid for a vector
-  /// that is empty, zero or not finite.
+  /// Returns at most `most` memories of the user with at least the given similarity, the most
+  /// similar first. If `words` is null, only similarity counts. Errors: kInvalid for a vector that
+  /// is empty, zero or not finite.
   virtual Result<std::vector<Found>> search(std::string_view user, const Vector& vector,
                                             size_t most, double similarity_min,
                                             const WordQuery* words, TimePoint now) = 0;
@@ -78,8 +79,8 @@ class Memories {
 
   /// A number that grows when a user forgets everything. Take it when a turn begins.
   virtual uint64_t moment() const = 0;
-  /// Adds a turn that began at `moment`, in place of one of the same user with the same text.
-  /// Returns its id; "" if the user has forgotten everything meanwhile. Errors: as for search();
+  /// Adds a turn that began at `moment`. It replaces the user's memory with the same text. Returns
+  /// its id, or "" if the user has forgotten everything since `moment`. Errors: as for search();
   /// kTooLarge for a memory larger than the store.
   virtual Result<std::string> add(std::string_view user, Memory memory, const Vector& vector,
                                   uint64_t moment, TimePoint now) = 0;
@@ -107,7 +108,7 @@ class Memories {
   virtual Size size() const = 0;
 
   struct Shared {
-    bool works = true;                               // the server answers, and takes what is new
+    bool works = true;                               // the server responds and accepts changes
     uint64_t waiting = 0;                            // changes that it does not have yet
     uint64_t written = 0, refused = 0, dropped = 0;  // changes
   };

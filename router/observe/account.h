@@ -62,8 +62,8 @@ struct LearningStep {
   std::string_view method, action, reason;
 };
 
-/// The report of a server about its reply, in short names; "" and empty: nothing. See
-/// replies::ReplyOrigin.
+/// Facts that a server reported about its reply, as short names. An empty member means that it
+/// reported none. See replies::ReplyOrigin.
 struct Origin {
   std::string model, id;
   std::vector<std::string> finish_reasons;
@@ -198,7 +198,8 @@ struct Account {
   std::string replay_id;  // "": the request is not recorded
   std::string request_body, response_body;
   bool request_cut = false, response_cut = false;
-  std::chrono::seconds body_age_max{0};  // of these and of the shadows' answers; 0: as the record
+  std::chrono::seconds body_age_max{
+      0};  // lifetime of the bodies and of the shadows' answers; 0: that of the record
 
   // Set for an account of the shadow alone, in the trace of its request.
   std::optional<Shadow> shadow;

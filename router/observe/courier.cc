@@ -1,5 +1,5 @@
-// The pauses are random within bounds: routers that lost their collector together must not come
-// back together.
+// Pauses are random within bounds, so that routers that lost their collector at the same moment do
+// not return at the same moment.
 
 #include "router/observe/courier.h"
 
@@ -55,7 +55,7 @@ void Courier::report(const Delivery& delivery) {
   if (accepted && failure_logged_) log::info(what_.name, "{} are sent again", what_.name);
   failure_logged_ = !accepted;
   if (!accepted) return;
-  // A message without rejected parts is a warning of the collector.
+  // A collector may also send a message without rejected parts, which is a warning.
   const bool rejects = delivery.rejected > 0 || !delivery.message.empty();
   if (rejects && !rejection_logged_) {
     log::warn(what_.name, "the collector did not take {} {} of an export: {}", delivery.rejected,

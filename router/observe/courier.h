@@ -1,6 +1,6 @@
 #pragma once
-// Delivers exports to a collector, and again those whose failure may pass: the rules that traces
-// and metrics share.
+// Delivers exports to a collector, and retries those whose failure may be temporary. Traces and
+// metrics share these rules.
 
 #include <chrono>
 #include <functional>
@@ -53,7 +53,8 @@ class Courier {
   /// Counts `size` as exported or failed.
   Outcome deliver(const Send& send, const std::string& body, double size,
                   const RetryOptions& options, const Wait& wait);
-  /// The exports that follow go to another collector, whose first failure is logged, too.
+  /// Call it when another collector gets the exports that follow. Its first failure is then logged,
+  /// too.
   void begin_anew() { failure_logged_ = rejection_logged_ = false; }
 
  private:

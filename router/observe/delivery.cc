@@ -1,6 +1,6 @@
 // Field numbers come from trace_service.proto and metrics_service.proto, and from
-// google/rpc/status.proto and error_details.proto. A reply that cannot be read has the outcome of
-// its status alone.
+// google/rpc/status.proto and error_details.proto. If a reply cannot be read, its status alone
+// determines the outcome.
 
 #include "router/observe/delivery.h"
 
@@ -153,7 +153,7 @@ Delivery delivery_over_grpc(int status, std::string_view message, std::string_vi
   out.message =
       fmt::format("gRPC status {}{}{}", name, message.empty() ? "" : ": ", short_line(message));
   const auto delay = retry_delay(details);
-  // A collector that has no room now, but will have some, sends a delay with RESOURCE_EXHAUSTED.
+  // A collector that is full for a while sends RESOURCE_EXHAUSTED with a delay.
   const bool again =
       std::find(std::begin(kRetryable), std::end(kRetryable), name) != std::end(kRetryable) ||
       (name == "RESOURCE_EXHAUSTED" && delay);

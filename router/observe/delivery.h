@@ -27,7 +27,7 @@ struct Delivery {
 /// The longest pause that a collector may request.
 inline constexpr std::chrono::minutes kDeliveryPauseMax{5};
 
-/// No reply came.
+/// Returns the delivery of an export that got no reply.
 Delivery not_delivered(std::string_view why);
 /// `retry_after` is the header field of that name. Only a number of seconds in it is read.
 Delivery delivery_over_http(int status, std::string_view retry_after, std::string_view body);

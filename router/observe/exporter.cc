@@ -35,7 +35,7 @@ bool Exporter::add(Account account) {
     }
     if (queue_.empty() || queue_.back().size() >= options_.batch_max) queue_.emplace_back();
     queue_.back().push_back(std::move(account));
-    // Until the queue holds a batch, the thread wakes by itself.
+    // Wake the thread for a full batch only; before that, its own timer wakes it.
     wakes = ++queued_ == options_.batch_max;
   }
   if (wakes) wake_.notify_one();

@@ -1,7 +1,7 @@
 #pragma once
 // Exports the traces of requests in batches, on a thread of its own. A request only moves its data
-// into a bounded queue. If the collector is slow or down, the batch in hand is tried again for a
-// while, the queue fills up, and further traces are dropped and counted.
+// into a bounded queue. If the collector is slow or down, the current batch is retried for a while.
+// Meanwhile the queue fills up, and then further traces are dropped and counted.
 
 #include <chrono>
 #include <condition_variable>

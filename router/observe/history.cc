@@ -1,4 +1,4 @@
-// Series only grow, so the difference of two readings is what happened between them.
+// Series only grow, so the difference of two readings is the increase between them.
 
 #include "router/observe/history.h"
 
@@ -54,7 +54,7 @@ bool is_one_of(std::string_view reason, std::initializer_list<std::string_view> 
   return std::ranges::find(reasons, reason) != reasons.end();
 }
 
-/// True for an error that a rule of the configuration wanted.
+/// Returns true for an error that a rule of the configuration caused on purpose.
 bool is_refusal(std::string_view reason) {
   return is_one_of(
       reason, {"pii_policy_denied", "jailbreak_block", "unsupported_language", "response_blocked",
@@ -67,7 +67,7 @@ bool is_mistake(std::string_view reason) {
       reason, {"parse_error", "model_not_found", "unsupported", "upstream_4xx", "cancellation"});
 }
 
-/// The same for requests that the check of keys and tokens denied; all others are refusals.
+/// Returns true if the check of keys and tokens could not be made; all other denials are refusals.
 bool is_outage(std::string_view reason) {
   return is_one_of(reason, {"keys_unavailable", "audit_unavailable"});
 }
@@ -160,7 +160,8 @@ History::Totals History::read_totals() const {
     out.saved = repeated->second;
   out.cost = by_label(metrics_.spent, 2);
   out.cost_on_default = by_label(metrics_.spent_on_default, 2);
-  // A pair of series is made together; read in this order, a new one never lacks its partner.
+  // Both series of a pair are created together. Read them in this order, so that a new one never
+  // lacks its partner.
   const std::vector<Series> spent = metrics_.spent.series();
   const std::vector<Series> on_default = metrics_.spent_on_default.series();
   add_unpaired(out.not_compared, spent, on_default);

@@ -28,7 +28,8 @@ class Counter {
   std::atomic<double> value_{0};
 };
 
-/// A thread that reads a value also sees what the threads that added to it had written before.
+/// A thread that reads a value also sees everything that other threads wrote before they added to
+/// it.
 class Gauge {
  public:
   void add(double amount) { value_.fetch_add(amount, std::memory_order_release); }
@@ -103,13 +104,13 @@ struct Reading {
 /// Leaves out families without series. Thread-safe.
 std::vector<Reading> read(std::span<const FamilyBase* const> families);
 
-/// with() takes a lock, so handles are requested once, when a configuration is loaded, and kept.
-/// Series and handles live until the process ends.
+/// with() takes a lock, so callers request their handles once, when a configuration is loaded, and
+/// keep them. Series and handles live until the process ends.
 template <class T>
 class Family final : public FamilyBase {
  public:
-  /// The most series per family; names of successive configurations add up. Further ones share the
-  /// series whose labels are all "other".
+  /// The most series per family since the start, those of earlier configurations included. Further
+  /// ones share the series whose labels are all "other".
   static constexpr size_t kSeriesMax = 2000;
 
   Family(std::vector<const FamilyBase*>& all, std::string_view name, std::string_view help,

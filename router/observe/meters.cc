@@ -152,7 +152,7 @@ void Meters::spend(const Spent& spent, const Tokens& tokens, double cost) {
   if (spent.cost != nullptr) spent.cost->add(cost);
 }
 
-// The tokens of several calls count for the models that were called; the reply is one.
+// Counts the tokens of several calls for the models that were called, but counts one reply.
 void Meters::record_spending(const Account& account, const ModelSeries& model) const {
   if (!account.tokens && !account.repeated) return;
   const Spent& spent = spent_of(account, model);

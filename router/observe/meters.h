@@ -52,7 +52,7 @@ class Meters {
   /// Counts the call of a shadow that has ended, among the operations.
   void record_shadow(const Account& account) const;
 
-  /// Counts a request as being at a model during its own lifetime.
+  /// Counts a request as in progress at a model as long as this object lives.
   class AtModel {
    public:
     AtModel(const Meters& meters, std::string_view model);

@@ -87,7 +87,7 @@ void MetricExporter::send_all(const MetricTarget& target, bool ends) {
   }
 }
 
-/// Once the exporter is to stop, older figures are not sent any more, and the last ones in time.
+/// Once the exporter is to stop, only the last figures are sent, and only within `end_max`.
 bool MetricExporter::may_begin(bool ends) {
   const std::lock_guard lock(mutex_);
   return !stopping_ || (ends && Clock::now() < end_);

@@ -27,17 +27,17 @@ class MetricExporter {
  public:
   using Collect = std::function<Collection()>;  // called on the exporter's thread
 
-  /// After stop() attempts begin for `end_max` only, which counts from the begin of the attempt in
-  /// hand if there is one.
+  /// After stop(), new attempts begin only within `end_max`. That time starts with the attempt in
+  /// progress, if there is one.
   MetricExporter(Collect collect, ExportCounters counters, RetryOptions retry = {},
                  std::chrono::milliseconds end_max = std::chrono::milliseconds(4'000));
   ~MetricExporter() { stop(); }
 
-  /// Holds for the exports that follow; the one in hand is no longer repeated. Has no effect after
-  /// stop(), and returns false then.
+  /// Sets the target of the exports that follow. The export in progress is no longer retried. After
+  /// stop() it has no effect and returns false.
   bool set_target(MetricTarget target);
-  /// Sends the figures of now once and ends, without them if the attempt in hand takes
-  /// `end_max`. One thread at a time may call it.
+  /// Sends the current figures once and ends the thread. Sends nothing if the attempt in progress
+  /// takes `end_max`. One thread at a time may call it.
   void stop();
 
  private:
@@ -57,9 +57,9 @@ class MetricExporter {
   std::mutex mutex_;
   std::condition_variable wake_;
   MetricTarget target_;
-  bool has_new_target_ = false;  // that the thread has not taken yet
+  bool has_new_target_ = false;  // the thread has not taken it yet
   bool stopping_ = false;
-  std::optional<Clock::time_point> attempt_began_;  // of the attempt in hand
+  std::optional<Clock::time_point> attempt_began_;  // of the attempt in progress
   Clock::time_point end_;                           // no attempt begins later; if stopping
   // Used by the thread only:
   Courier courier_;

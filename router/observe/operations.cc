@@ -1,5 +1,5 @@
-// Series are looked up at first use, because few of the combinations ever occur. The lock is one
-// model's.
+// Series are looked up at first use, because few of the combinations ever occur. Each model has a
+// lock of its own.
 
 #include "router/observe/operations.h"
 

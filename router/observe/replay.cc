@@ -221,7 +221,7 @@ void LocalReplay::add(Account& account) {
   bytes_ += record.bytes();
   note_expiry(record);
   records_.push_back(std::move(record));
-  // The time at which the request ended: one that took long must not seem to be in the past.
+  // Use the time at which the request ended, because a long request began too far in the past.
   prune(account.at + std::chrono::duration_cast<std::chrono::system_clock::duration>(
                          account.ended - account.began));
 }
@@ -235,8 +235,8 @@ void LocalReplay::prune(std::chrono::system_clock::time_point now) {
     bytes_ -= records_.front().bytes();
     records_.pop_front();
   }
-  // Decisions differ in how long they keep bodies, so all records are looked at, but only if some
-  // text is due, and not at every request.
+  // Decisions keep bodies for different times, so all records must be searched. Do that only if a
+  // text is due, and at most once a second.
   const bool checked_lately = std::chrono::abs(now - bodies_checked_) < std::chrono::seconds(1);
   if (now <= bodies_due_ || checked_lately) return;
   bodies_checked_ = now;

@@ -68,7 +68,7 @@ class Replay {
 
   /// The state of a store that several routers share.
   struct Shared {
-    bool works = true;  // it answers, and takes what is new
+    bool works = true;  // it responds and accepts new records
     uint64_t waiting = 0, written = 0, refused = 0, dropped = 0;
   };
   virtual std::optional<Shared> shared() const { return std::nullopt; }
@@ -95,7 +95,7 @@ std::string detail_json(const RecordTexts& texts);
 std::string record_json(const Account& account);
 std::string shadow_json(const Shadow& shadow);
 
-/// Records in memory, which is freed at the next use of this object when a text has expired.
+/// Keeps records in memory. An expired text is freed the next time this object is used.
 class LocalReplay final : public Replay {
  public:
   /// The most bytes of all records together, including their bodies.
@@ -131,7 +131,7 @@ class LocalReplay final : public Replay {
   size_t records_max_ = 1000;
   std::chrono::seconds age_max_{0};
   std::chrono::system_clock::time_point bodies_checked_;
-  /// No text expires before.
+  /// The earliest time at which a text expires.
   std::chrono::system_clock::time_point bodies_due_ = std::chrono::system_clock::time_point::max();
 };
 

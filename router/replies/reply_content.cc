@@ -65,16 +65,24 @@ ReplyContent content_of(const json::Value& choice, std::string_view member) {
   const auto other = choice.find(member == kOfStream ? kOfWhole : kOfStream);
   out.unread = !choice.is_object() || (holder && !holder->is_object() && !holder->is_null()) ||
                (other && !other->is_null());
-  if (!content) return out;
-  if (content->is_string()) {
+  if (content && content->is_string()) {
     out.text = content->text();
-  } else if (content->is_array()) {
+    out.value = content;
+  } else if (content && content->is_array()) {
     for (const json::Value part : content->items()) read_part(part, out);
+    out.value = content;
   } else {
-    out.unread = out.unread || !content->is_null();
+    out.unread = out.unread || (content && !content->is_null());
+  }
+  // Clients show a refusal as they show content.
+  const auto refusal = holder ? holder->find("refusal") : std::nullopt;
+  if (!refusal || refusal->is_null()) return out;
+  if (!refusal->is_string()) {
+    out.unread = true;
     return out;
   }
-  out.value = content;
+  out.text += refusal->text();
+  if (!out.value) out.value = refusal;
   return out;
 }
 

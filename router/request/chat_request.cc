@@ -7,6 +7,7 @@
 #include <array>
 #include <optional>
 
+#include "base/ascii.h"
 #include "router/request/request_text.h"
 
 namespace signalbox::request {
@@ -45,13 +46,19 @@ tl::unexpected<Error> invalid_type(std::string_view path, std::string_view expec
   return invalid(path, "expected {}, found {}", expected, json::type_name(found.type()));
 }
 
+// Some servers ignore case, so they would read such a member, and the router has not read it.
+tl::unexpected<Error> other_case(const std::string& path, std::string_view key) {
+  return invalid(path, "expected \"{}\": some servers take one for the other", key);
+}
+
 // Finds the members that routing reads in one pass; rejects a repeated one.
 template <size_t N>
 Result<void> find_once(const Value& object, const Where& where,
                        const std::pair<std::string_view, std::optional<Value>*> (&wanted)[N]) {
   for (const json::Member& member : object.members()) {
     for (const auto& [key, slot] : wanted) {
-      if (member.key != key) continue;
+      if (member.key.size() != key.size() || !ascii::iequals(member.key, key)) continue;
+      if (member.key != key) return other_case(where.of(member.key), key);
       if (*slot) return invalid(where.of(key), "given more than once");
       *slot = member.value;
     }
@@ -240,7 +247,11 @@ Result<void> read_members(ChatRequest& request) {
   request.tool_choice = tool_choice_of(root.find("tool_choice"));
   for (const json::Member& member : root.members()) {
     const std::optional<Place> place = place_of(member.key);
-    if (!place) continue;
+    if (!place) {
+      const std::string plain = ascii::lower_case(member.key);
+      if (place_of(plain)) return other_case(std::string(member.key), plain);
+      continue;
+    }
     std::string& target = *place == Place::kAttachment ? request.attached
                           : *place == Place::kSent     ? request.sent
                                                        : request.definitions;

@@ -132,17 +132,26 @@ class Walk {
   const VisitText& visit_;
 };
 
-/// Visits all text of a text that is JSON. Returns false, without a visit, if it is not JSON.
-bool visit_embedded_json(std::string_view text, const VisitText& visit) {
-  const auto document = json_within(text);
-  if (document) Walk(std::nullopt, visit).value(document->root(), "");
-  return document.has_value();
-}
-
 void append_line(std::string_view text, std::string& out) {
   if (text.empty()) return;
   if (!out.empty()) out.push_back('\n');
   out += text;
+}
+
+/// Appends the texts of a text that is JSON and for which `is_wanted`. Returns false, without a
+/// change, if it is not JSON.
+template <class IsWanted>
+bool append_embedded(std::string_view text, std::string& out, const IsWanted& is_wanted) {
+  const auto document = json_within(text);
+  if (!document) return false;
+  // A string that grows by itself takes three times its bytes meanwhile. Pages that stay empty take
+  // no memory. Without its quotes, each text has room for its line end.
+  out.reserve(out.size() + text.size());
+  const VisitText visit = [&](const TextPiece& piece) {
+    if (is_wanted(piece)) append_line(piece.text, out);
+  };
+  Walk(std::nullopt, visit).value(document->root(), "");
+  return true;
 }
 
 }  // namespace
@@ -208,18 +217,16 @@ std::optional<json::Document> json_within(std::string_view text) {
 
 void append_text(const TextPiece& piece, std::string& out) {
   if (piece.kind == Kind::kLabel && is_identifier(piece.text)) return;
-  const bool was_json =
-      piece.kind != Kind::kKey &&
-      visit_embedded_json(piece.text, [&](const TextPiece& each) { append_line(each.text, out); });
-  if (!was_json) append_line(piece.text, out);
+  const auto every = [](const TextPiece&) { return true; };
+  if (piece.kind == Kind::kKey || !append_embedded(piece.text, out, every))
+    append_line(piece.text, out);
 }
 
 void append_escaped(std::string_view text, std::string& out) {
   if (text.find('\\') == std::string_view::npos) return;
-  visit_embedded_json(text, [&](const TextPiece& piece) {
+  append_embedded(text, out, [](const TextPiece& piece) {
     const size_t quoted = piece.value.end() - piece.value.begin();
-    if (piece.kind == Kind::kKey || (piece.value.is_string() && quoted != piece.text.size() + 2))
-      append_line(piece.text, out);
+    return piece.kind == Kind::kKey || (piece.value.is_string() && quoted != piece.text.size() + 2);
   });
 }
 

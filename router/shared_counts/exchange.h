@@ -1,7 +1,7 @@
 #pragma once
-// One router's knowledge of the exchanges with Redis, and the consequences of their results. It has
-// no socket, lock or clock, so that a test can explore every order of events. Limiter and Totals
-// are limits::RateLimiter and spending::Ledger, or the plain values in them.
+// The state of one router's exchanges with Redis, and the effect of each result. It has no socket,
+// lock or clock, so that a test can explore every order of events. Limiter and Totals are
+// limits::RateLimiter and spending::Ledger, or the plain values in them.
 
 #include <chrono>
 #include <string>
@@ -21,9 +21,9 @@ Words call_of(std::string_view script, const std::string& prefix);
 void add_totals(const std::vector<spending::SharedTotal>& totals, Words& to);
 void add_uses(const std::vector<limits::BucketUse>& uses, Words& to);
 
-/// The things that a router sends at once.
+/// The commands of one exchange.
 struct Report {
-  Words buckets, totals;  // commands; without a ledger, there is no second one
+  Words buckets, totals;  // `totals` is empty without a ledger
   std::vector<spending::SharedTotal> taken;
   std::chrono::steady_clock::time_point sent_at;
 };
@@ -32,15 +32,15 @@ struct Report {
 class Exchange {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  /// In one exchange, so that the server is not blocked for long.
+  /// The most changes in one exchange. More would block the server for too long.
   static constexpr size_t kReportedMax = 512;
 
   struct Known {
     std::string totals_epoch = {}, totals_cursor = "0", buckets_epoch = {}, buckets_cursor = "0";
     uint64_t batch = 1;
     uint64_t connections = 0;
-    bool adopts = true;               // what Redis knows of this router's earlier spending
-    bool reports_everything = false;  // and has not been able to yet
+    bool adopts = true;               // takes over the earlier spending of this router from Redis
+    bool reports_everything = false;  // everything must be reported again
   };
 
   Exchange(std::string prefix, std::string router, std::string ledger)
@@ -48,7 +48,7 @@ class Exchange {
 
   const std::string& router() const { return router_; }
   const std::string& ledger() const { return ledger_; }
-  /// From now on, this router's totals have another name.
+  /// Changes the name of this router's totals.
   void set_ledger(std::string name) {
     ledger_ = std::move(name);
     read_all_totals();
@@ -63,7 +63,8 @@ class Exchange {
     if (connections != known_.connections && !std::exchange(known_.reports_everything, true)) {
       limiter.report_all(now);
       if (totals != nullptr) totals->report_all();
-      // The clock of another server may be behind.
+      // Read everything, because the cursors come from a clock, and the clock of another server may
+      // be behind.
       known_.totals_cursor = known_.buckets_cursor = "0";
     }
     Report out{call_of(buckets_script(), prefix_), {}, {}, now};
@@ -73,7 +74,7 @@ class Exchange {
     if (totals == nullptr) return out;
     out.totals = call_of(totals_script(), prefix_);
     out.totals.insert(out.totals.end(), {ledger_, known_.totals_cursor});
-    // A report would replace what Redis knows of this router's earlier spending.
+    // Do not report yet: a report would replace the earlier spending of this router in Redis.
     if (!known_.adopts) out.taken = totals->take_changes(kReportedMax);
     add_totals(out.taken, out.totals);
     return out;
@@ -93,8 +94,8 @@ class Exchange {
                       TimePoint now) {
     limiter.confirm_uses();
     ++known_.batch;
-    // The server behind a new connection may have been restored from an older state. Its levels are
-    // read once ours are reported.
+    // The server behind a new connection may have been restored from an older state. Report ours
+    // before reading its levels.
     if (connections != known_.connections && !known_.reports_everything) return true;
     known_.reports_everything = false;
     known_.connections = connections;

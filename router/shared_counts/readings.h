@@ -19,7 +19,7 @@ template <class Entry>
 struct Reading {
   std::string epoch, cursor;
   std::vector<Entry> entries;
-  size_t size = 0;  // the number of entries with those that cannot be read
+  size_t size = 0;  // the number of entries, unreadable ones included
 };
 
 /// Another router that shares the counts.
@@ -28,7 +28,7 @@ struct Peer {
   int64_t started = 0;  // microseconds since 1970
 };
 
-/// Errors: kCorrupt for something else than a script returns.
+/// Errors: kCorrupt for a reply that no script returns.
 Result<Reading<spending::SharedTotal>> read_totals(const stores::RedisValue& reply);
 Result<Reading<limits::BucketLevel>> read_buckets(const stores::RedisValue& reply);
 Result<std::vector<Peer>> read_routers(const stores::RedisValue& reply);

@@ -1,6 +1,6 @@
-// Times are the server's, so the clocks of the routers may differ. The first write of a script is
-// one that a full server refuses, so that it refuses the whole script. Numbers are written with 17
-// digits, because Lua's own form has 14.
+// Times are the server's, so the clocks of the routers may differ. The first write of a script
+// needs memory, so a full server refuses the whole script and not a part of it. Numbers are written
+// with 17 digits, because Lua's own form has 14.
 
 #include "router/shared_counts/scripts.h"
 
@@ -9,7 +9,8 @@
 namespace signalbox::shared_counts {
 namespace {
 
-// A change's score is its time in microseconds, and later than that of the change before.
+// The score of a change is its time in microseconds. It always exceeds the score of the change
+// before.
 constexpr std::string_view kBegin = R"(
 local prefix = KEYS[1]
 local time = redis.call('TIME')
@@ -63,9 +64,9 @@ local function read(name)
 end
 )";
 
-// A bucket that is not there is full, unless the server has lost it: then a router knows better. So
-// it does if the server was restored from an older state. The bytes of an old batch may arrive
-// after those of a newer one, over another connection. Its number is kept for longer than the
+// A missing bucket is full, unless the server has lost it or was restored from an older state. In
+// these two cases the level that a router knows replaces it. An old batch may arrive after a newer
+// one over another connection, so the number of a router's last batch is kept for longer than the
 // longest unit.
 constexpr std::string_view kBuckets = R"(
 local me, batch, cursor = ARGV[1], ARGV[2], ARGV[3]

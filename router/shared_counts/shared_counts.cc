@@ -31,7 +31,7 @@ stores::Redis::Command views_of(const Words& words) {
 constexpr milliseconds kTick{5}, kPeriod{25}, kPeriodAfterFailure{250}, kGreeting{1000},
     kStart{5000};
 constexpr milliseconds kLast{1000};
-/// Greetings in a row after which a finding counts. A router that was killed is seen for three.
+/// A finding counts after this many greetings in a row. A killed router remains visible for three.
 constexpr int kSeenMin = 6;
 constexpr std::string_view kSection = "global.stores.shared_counts";
 
@@ -127,7 +127,8 @@ SharedCounts::Stats SharedCounts::stats() const {
   return out;
 }
 
-// Reports come soon after what they report, and one needs no news 200 times a second.
+// Reports soon after each count, but reads less often, because 200 reads a second would gain
+// nothing.
 void SharedCounts::run() {
   Clock::time_point next{};
   for (;;) {
@@ -156,8 +157,8 @@ bool SharedCounts::exchange_all(Clock::time_point until) {
   return true;
 }
 
-// Logs the first of several failures, a new reason, and the end of them. An error of a script ends
-// with the place in the script, which helps nobody.
+// Logs the first of several failures, each new reason, and the recovery. Leaves out the place in
+// the script with which an error of a script ends, because it helps nobody.
 void SharedCounts::log_change(const Result<bool>& exchanged) {
   std::string failure = exchanged ? "" : exchanged.error().message;
   failure.resize(std::min(failure.size(), failure.find(" script: ")));
@@ -176,7 +177,7 @@ void SharedCounts::log_change(const Result<bool>& exchanged) {
   if (!exchanged) stats_.routers = 1;
 }
 
-// Names this router, and what it must have in common with the others.
+// Returns the router's name and the settings that it must have in common with the others.
 Words SharedCounts::greeting() const {
   Words out = call_of(routers_script(), options_.prefix);
   const std::lock_guard lock(mutex_);
@@ -208,8 +209,8 @@ Result<bool> SharedCounts::exchange() {
   return more;
 }
 
-// Only the router that started later leaves the name. The amounts that were in the file at its
-// start are the share of the other one.
+// If two routers use the same ledger name, the one that started later takes another name. The
+// amounts that were in the file at its start belong to the other router.
 void SharedCounts::leave_same_ledger(const std::vector<Peer>& peers) {
   const auto age = [](const Peer& peer) { return std::tie(peer.started, peer.name); };
   const Peer* same = nullptr;  // the oldest

@@ -21,7 +21,8 @@ struct Stamp {
 
 struct Found {
   Stamp stamp;
-  std::optional<std::string> text;  // as config::keys_text() writes it; nullopt: as it is known
+  std::optional<std::string>
+      text;  // as config::keys_text() writes it; nullopt: it is the known set
 };
 
 /// The largest text, which every side checks.
@@ -40,8 +41,8 @@ class KeyServer {
   virtual const std::string& name() const = 0;
   virtual Result<Found> read(const Stamp& known) = 0;
   /// kChanged: the server has another set than `expected`. kWait: the set was restored a moment
-  /// ago, or the server is another one than at the last change, and routers that know a later set
-  /// may restore that. May be repeated.
+  /// ago, or the server is not the one of the last change, so routers that know a later set need
+  /// time to restore it. write() may be repeated.
   enum class Written : uint8_t { kDone, kChanged, kWait };
   virtual Result<Written> write(const Stamp& expected, const Stamp& next,
                                 const std::string& text) = 0;

@@ -1,6 +1,6 @@
-// Each statement compares and writes in one step: PostgreSQL looks at the conditions of an UPDATE
-// again after it has waited for another one. They may be repeated, because a statement whose
-// connection was closed is sent once more.
+// Each statement compares and writes in one step, because PostgreSQL checks the conditions of an
+// UPDATE again after it has waited for another one. Statements must be repeatable, because a
+// statement whose connection was closed is sent once more.
 
 #include "router/shared_keys/postgres_keys.h"
 
@@ -31,7 +31,7 @@ FROM {0} WHERE id = 1)";
 // $1 to $3: the expected set. It is the condition of a change.
 constexpr std::string_view kExpected =
     "id = 1 AND epoch = $1 AND version = $2::text::bigint AND digest = $3";
-// The upper bound is for a clock that was put back.
+// The lower bound ends the pause if the clock was set back.
 constexpr std::string_view kQuiet =
     "clock_timestamp() BETWEEN quiet_until - interval '{1} milliseconds' AND quiet_until";
 
@@ -46,8 +46,8 @@ constexpr std::string_view kChangeRow = R"(
 UPDATE {0} SET epoch = $4, version = $5::text::bigint, digest = $6, keys = $7
 WHERE {2} AND server_began = pg_postmaster_start_time() AND NOT {3} RETURNING 'done')";
 
-// Another server, a replica or the same one started again, may have an earlier set than routers
-// know.
+// A replica that took over, or the same server after a restart, may have an earlier set than the
+// routers know.
 constexpr std::string_view kOtherServer = R"(
 UPDATE {0} SET server_began = pg_postmaster_start_time(),
                quiet_until = clock_timestamp() + interval '{1} milliseconds'

@@ -1,5 +1,6 @@
-// The scripts compare and write in one step, so that of two changes at once one is made anew. They
-// may be repeated, because a command whose connection was closed is sent once more.
+// The scripts compare and write in one step. So of two changes at the same time, one fails and is
+// made again. Scripts must be repeatable, because a command whose connection was closed is sent
+// once more.
 
 #include "router/shared_keys/redis_keys.h"
 
@@ -29,8 +30,8 @@ return {epoch, version, digest, redis.call('HGET', set, 'text') or ''}
 )";
 
 // ARGV: the expected epoch, version and digest, those of the next set with its text, and how long
-// the set is not changed after another server has taken over (ms). That one, a replica or the same
-// server started again, may have an earlier set than routers know.
+// the set is not changed after another server has taken over (ms). A replica that took over, or the
+// same server after a restart, may have an earlier set than the routers know.
 constexpr std::string_view kWrite = R"(
 if is(4) then return 'done' end
 if not is(1) then return 'changed' end

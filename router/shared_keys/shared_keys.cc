@@ -1,5 +1,5 @@
-// The keys are one text, as in a keys file, and not an entry a key: so a change is one comparison,
-// and what a router knows is one consistent set that it can put back.
+// All keys are one text, as in a keys file, instead of one entry per key. So a change needs one
+// comparison, and a router always knows a consistent set that it can restore.
 
 #include "router/shared_keys/shared_keys.h"
 
@@ -168,7 +168,7 @@ Result<KeySetPointer> SharedKeys::follow() {
   return out;
 }
 
-// The server may have made the change although its answer did not come.
+// The server may have made the change although its reply was lost.
 Result<void> SharedKeys::settle(const KeySetPointer& next, Error error) {
   const auto now = exchange();
   if (now && (*now)->stamp == next->stamp) return {};

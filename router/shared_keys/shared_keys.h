@@ -19,7 +19,7 @@
 
 namespace signalbox::shared_keys {
 
-/// The keys at one time. Immutable.
+/// A snapshot of the keys. Immutable.
 struct KeySet {
   Stamp stamp = {};  // version 0: the server has no keys yet
   std::string text = {};
@@ -30,8 +30,9 @@ using KeySetPointer = std::shared_ptr<const KeySet>;
 
 struct Limits {
   std::chrono::milliseconds keys_age_max = std::chrono::hours(24);
-  std::chrono::milliseconds grace{2000};     // for routers that know what the server has lost
-  std::chrono::milliseconds change{10'000};  // for a change, with those of others before it
+  std::chrono::milliseconds grace{2000};  // for routers that know what the server has lost
+  std::chrono::milliseconds change{
+      10'000};  // for a change, including the wait for changes of others
 };
 
 /// Thread-safe; calls block unless stated otherwise.
@@ -45,7 +46,8 @@ class SharedKeys {
   /// Reads the set if it is another one than before. Never null. Errors: kUpstream if the server
   /// cannot be read or written, kCorrupt for a set that no router wrote.
   Result<KeySetPointer> read();
-  /// The same for the router's thread: logs when the server goes and comes.
+  /// Like read(), for the router's thread. It also logs when the server stops and starts to
+  /// respond.
   Result<KeySetPointer> follow();
   /// Returns the set with the change. Errors: those of `change` and of read(), kTooLarge. After
   /// kUpstream the keys are as they were, unless the message states that this is not known.
@@ -57,7 +59,7 @@ class SharedKeys {
   bool has_read() const;
   struct Stats {
     bool works = false;   // the last exchange succeeded
-    std::string trouble;  // why not
+    std::string trouble;  // why it failed
   };
   Stats stats() const;
   /// For log lines: "redis 127.0.0.1:6379".

@@ -1,4 +1,4 @@
-// Every field has one form, so that a change is written again as it was read.
+// Every field has exactly one form, so that a change that was read is written back unchanged.
 
 #include "router/shared_learning/changes.h"
 

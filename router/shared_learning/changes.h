@@ -44,7 +44,8 @@ std::optional<Change> read_verdicts(std::string_view name, std::string_view coun
 /// The version of the form, the count, and the sums of rewards and of products, with a space
 /// between them: at most kSumsBytesMax.
 std::string sums_of(const learning::Regression& regression);
-/// Null for anything that sums_of() does not write, and for sums that no verdicts make.
+/// Returns null for anything that sums_of() does not write, and for sums that cannot result from
+/// verdicts.
 std::shared_ptr<const learning::Regression> read_sums(std::string_view text);
 inline constexpr size_t kSumsBytesMax = 4096;
 
@@ -53,13 +54,13 @@ inline constexpr size_t kSumsBytesMax = 4096;
 std::optional<Change> read_change(const Fields& entry);
 
 // Converts points of the router's steady clock to milliseconds since 1970 and back. Both members
-// are the present.
+// are the current time.
 struct Now {
   learning::TimePoint steady = std::chrono::steady_clock::now();
   std::chrono::system_clock::time_point system = std::chrono::system_clock::now();
 
   int64_t to_ms(learning::TimePoint time) const;
-  /// A moment in the future is now.
+  /// A time in the future becomes the current time.
   learning::TimePoint from_ms(int64_t ms) const;
 };
 

@@ -1,5 +1,5 @@
-// The scripts keep the record and the stream of one change together. A conversation that was used
-// later stays, in whatever order the routers write.
+// Each script writes a record and its entry in the stream in one step. The later use of a
+// conversation wins, in whatever order the routers write.
 
 #include "router/shared_learning/redis_learning.h"
 
@@ -52,7 +52,7 @@ local function announce(...)
 end
 )";
 
-// ARGV: key, lifetime (ms), used (ms), fields. If a later use is known, the routers learn that
+// ARGV: key, lifetime (ms), used (ms), fields. If Redis has a later use, it announces that one
 // again.
 constexpr std::string_view kKeep = R"(
 local at = KEYS[1] .. 'c:' .. ARGV[1]
@@ -71,7 +71,8 @@ announce('key', ARGV[1], unpack(ARGV, 4))
 return 1
 )";
 
-// ARGV: key, moment (ms). Threads do not write in turn: what was used since then stays.
+// ARGV: key, moment (ms). Threads may write out of order, so a conversation that was used after the
+// moment stays.
 constexpr std::string_view kForget = R"(
 local at = KEYS[1] .. 'c:' .. ARGV[1]
 if (tonumber(redis.call('HGET', at, 'used') or '0') or 0) > tonumber(ARGV[2]) then return 0 end
@@ -133,8 +134,8 @@ end
 
 // ARGV: name, the place of the verdict from 1, the sum at which all are halved, most names, the id
 // of the verdict, the steps of its features as digits ("": none are known), its reward, the
-// greatest reward, the count at which the sums are halved. Counts as Tally::add() does, and a
-// verdict that comes again only once: the router that has counted it learns what Redis has.
+// greatest reward, the count at which the sums are halved. Counts as Tally::add() does. A repeated
+// verdict counts once; the router that counted it twice then learns the counts of Redis.
 constexpr std::string_view kAdd = R"(
 local at, counts, sum = KEYS[1] .. 'verdicts', {}, 0
 local counted = KEYS[1] .. 'v:' .. (redis.call('GET', KEYS[1] .. 'resets') or '0') .. ':' .. ARGV[5]
@@ -177,8 +178,7 @@ return 1
 )";
 
 // ARGV: the last reset that the router knows, then names, counts and sums in turn; "": there are no
-// sums. Those that are there stay, and nothing is restored after a reset that the router does not
-// know.
+// sums. Existing ones stay. Nothing is restored after a reset that the router does not know.
 constexpr std::string_view kRestore = R"(
 if (redis.call('GET', KEYS[1] .. 'resets') or ARGV[1]) ~= ARGV[1] then return 0 end
 for i = 2, #ARGV, 3 do
@@ -240,7 +240,7 @@ class RedisLearning final : public SharedLearning,
              const learning::Features* features, const std::string& key) override;
   void reset() override { queue(reset_, {}); }
 
-  // For the follower. The stream has changes here, which take the place of deletions.
+  // For the follower. Here the stream contains changes instead of deletions.
   std::string learn(const std::vector<std::string>& entry) override;
   Result<std::vector<stores::NamedDeletion>> deletions() override;
   Result<void> delete_again(std::span<const stores::NamedDeletion>) override { return {}; }
@@ -360,7 +360,7 @@ bool RedisLearning::learn_sums(const std::string& name, std::string_view text) {
   return true;
 }
 
-// However many verdicts a name got meanwhile, its sums are read once.
+// Reads the sums of each changed name once, however many verdicts it got meanwhile.
 Result<void> RedisLearning::learnt() {
   size_t refused = 0;
   std::string example;
@@ -394,8 +394,8 @@ Result<void> RedisLearning::learnt() {
   return out;
 }
 
-// The stream may have lost the verdicts to newer changes, and Redis may have lost all of them. It
-// gets these before verdicts that wait in a router, which are added to them.
+// Newer changes may have pushed verdicts out of the stream, and Redis may have lost all of them.
+// Redis must get these back before the verdicts that still wait, which are added to them.
 Result<std::vector<stores::NamedDeletion>> RedisLearning::deletions() {
   const std::string at = options_.prefix + "verdicts";
   SIGNALBOX_TRY(const RedisValue all, redis_.run({"HGETALL", at}, options_.limit));

@@ -13,9 +13,9 @@
 //
 // A router decides by what it has in memory, so that no request waits for Redis. Its changes are
 // written in the background, and it learns those of others from the stream, which it reads from its
-// beginning when it connects. If Redis has lost data, each router writes what Redis has not:
-// verdicts before those that wait, and conversations that nobody has forgotten meanwhile. While
-// Redis is away, each router goes on learning by itself.
+// beginning when it connects. If Redis has lost data, each router writes again what is missing:
+// first the verdicts that Redis had before, and also the conversations that nobody has deleted
+// meanwhile. While Redis is away, each router goes on learning by itself.
 
 #include <chrono>
 #include <memory>
@@ -41,11 +41,12 @@ class SharedLearning {
  public:
   virtual ~SharedLearning() = default;
   struct Stats {
-    bool works = true;  // Redis answers and takes changes
+    bool works = true;  // Redis responds and accepts changes
     uint64_t waiting = 0, written = 0, refused = 0, dropped = 0;
   };
   virtual Stats stats() const = 0;
-  /// Waits until everything is written, and logs how much is not. Returns that number.
+  /// Waits until everything is written, but not longer than `until`. Logs and returns the number of
+  /// unwritten changes.
   virtual size_t drain(std::chrono::steady_clock::time_point until) = 0;
 };
 

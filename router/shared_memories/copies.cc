@@ -1,5 +1,5 @@
-// Another thread may change the copies by an older index meanwhile, so that each search compares
-// its results with the index once more.
+// Another thread may change the copies by an older index meanwhile, so each search checks its
+// results against its own index again.
 
 #include "router/shared_memories/copies.h"
 
@@ -62,7 +62,8 @@ Result<void> bring_copies(memories::LocalMemories& copies, const std::string& ow
                                             std::min(kAtOnce, missing.size() - i));
     SIGNALBOX_TRY(auto records, read(part));
     for (auto& [id, record] : records) {
-      // A vector of another length than those of its model compares with none.
+      // Ignore an error: a vector of the wrong length for its model cannot be compared with any
+      // other.
       static_cast<void>(copies.keep(owner, std::move(record.memory), record.vector, now));
     }
   }

@@ -1,6 +1,6 @@
 #pragma once
-// A router's copies of memories that a server holds. The server's index of a user decides which of
-// them are found.
+// A router's copies of memories that a server holds. A search returns only copies that the server's
+// index of the user lists.
 
 #include <functional>
 #include <map>
@@ -29,20 +29,22 @@ inline constexpr stores::WriteQueue::Words kWords{.area = "memory",
                                                   .meanwhile = "wait in this router",
                                                   .unwritten = "are lost"};
 inline constexpr size_t kAtOnce = 64;  // records in one exchange
-/// A write that waits longer is dropped. This is less than a deletion is remembered.
+/// A write that waits longer is dropped. Deletions are remembered for a longer time, so no late
+/// write undoes one.
 inline constexpr std::chrono::hours kWaitsMax{12};
 
-/// The errors for clients: the server cannot be read, or it takes no deletion.
+/// Return the errors for clients: the server cannot be read, or it accepts no deletion.
 tl::unexpected<Error> unreadable();
 tl::unexpected<Error> not_deleted();
 
-/// A memory on its way to the server: its record and the entry that it begins with. Errors: those
-/// of check_vector().
+/// Makes the record of a new memory and its first entry in the index. Errors: those of
+/// check_vector().
 Result<std::pair<Record, IndexEntry>> new_record(std::string_view user, memories::Memory memory,
                                                  const memories::Vector& vector, uint64_t moment,
                                                  memories::TimePoint now);
 
-/// The limits of the copies, without those of a user's number and of age: the index decides these.
+/// Returns the limits of the copies. The limits of age and of memories per user are removed,
+/// because the index applies them.
 memories::MemoryLimits limits_of_copies(const memories::MemoryLimits& limits);
 
 /// Removes the copies that the index does not list, and adds those that are missing.
@@ -57,7 +59,7 @@ Result<std::vector<memories::Found>> search_copies(memories::LocalMemories& copi
                                                    const memories::WordQuery* words,
                                                    memories::TimePoint now);
 
-/// The newest memories of an index, at most `most`. They are read kAtOnce at a time.
+/// Returns the newest memories of an index, at most `most`, and reads kAtOnce of them at a time.
 Result<memories::Memories::Page> newest_of(const Index& index, size_t most,
                                            const ReadRecords& read);
 /// nullopt if the index has no such memory.

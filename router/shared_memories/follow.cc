@@ -16,7 +16,7 @@ std::string RedisMemories::learn(const std::vector<std::string>& entry) {
   return deletion.name();
 }
 
-// Reads the clock, because the stream may be shorter.
+// Reads the clock from its key, because the stream may lack the newest deletion.
 Result<std::vector<NamedDeletion>> RedisMemories::deletions() {
   const std::string key = key_of("clock", "");
   SIGNALBOX_TRY(const RedisValue clock, redis_.run({"GET", key}, options_.read_limit));
@@ -36,7 +36,7 @@ void RedisMemories::learn(const Deletion& deletion) {
     if (!journal_.learn(deletion, to_ms(TimePoint::clock::now()))) return;
     known_.keep(deletion.owner, nullptr);  // Redis may return with the version of this
   }
-  // Copies of newer memories are read again.
+  // Drop all copies of the user; those of newer memories are read again.
   if (deletion.id.empty()) {
     static_cast<void>(copies_.forget_all(deletion.owner));
   } else {

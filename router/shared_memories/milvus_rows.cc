@@ -1,7 +1,7 @@
 // Rows in a Milvus collection. Milvus answers a query of the level Strong with all changes that it
 // has acknowledged; a collection of another level is refused, because older versions take the level
 // from the collection only. Filters contain hexadecimal digits, fixed prefixes and numbers alone,
-// so that no text of a user is in an expression.
+// so no text of a user is ever part of an expression.
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,7 @@
-// Rows as points of a Qdrant collection. The name of a point is a UUID made of the digest of the
-// row's id, which is in the payload. A write returns when it is carried out (wait), and reads query
-// all replicas (consistency), so that a read sees all writes that were acknowledged before it.
+// Rows as points of a Qdrant collection. The id of a point is a UUID made from the digest of the
+// row's id; the payload contains the row's id itself. A write returns when it has been applied
+// (wait), and reads query all replicas (consistency), so a read sees all writes that were
+// acknowledged before it.
 
 #include <algorithm>
 #include <iterator>

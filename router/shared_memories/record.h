@@ -1,6 +1,6 @@
 #pragma once
-// The bytes of memories in Redis. Any program may have written them, so that both readers refuse
-// what no router writes.
+// The bytes of memories in Redis. Any program may have written them, so both readers refuse
+// everything that no router writes.
 //
 // A record is "SBM1", the time at which the memory was created (64 bits, milliseconds since 1970),
 // the number of values of its vector and the lengths of its five texts (32 bits each), the values

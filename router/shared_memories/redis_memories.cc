@@ -1,4 +1,4 @@
-// The functions for requests. Each reads what Redis has now, and none waits for a write.
+// The functions for requests. Each reads the present state of Redis, and none waits for a write.
 
 #include <algorithm>
 #include <charconv>
@@ -12,7 +12,7 @@
 namespace signalbox::shared_memories {
 namespace {
 
-using Words = std::deque<std::string>;  // commands have views of them
+using Words = std::deque<std::string>;  // commands hold views of them
 
 }  // namespace
 
@@ -30,8 +30,8 @@ Result<RedisValue> RedisMemories::run(std::string_view script, std::string_view 
   return redis_.run(command, options_.write_limit);
 }
 
-tl::unexpected<Error> RedisMemories::hidden(const Error& error, tl::unexpected<Error> shown) {
-  // If it does not answer, the thread that follows logs that.
+tl::unexpected<Error> RedisMemories::log_and_hide(const Error& error, tl::unexpected<Error> shown) {
+  // Log refusals only; the follower logs a server that does not respond.
   if (error.code == Code::kUpstream && !refusal_logged_.exchange(true))
     log::warn("memory", "{}: {}", kSection, error.message);
   return shown;
@@ -41,7 +41,7 @@ Result<KnownPointer> RedisMemories::read_index(const std::string& owner, TimePoi
   if (!follower_.is_readable()) return unreadable();
   const std::string key = key_of("u:", owner);
   const auto version = redis_.run({"HGET", key, "v"}, options_.read_limit);
-  if (!version) return hidden(version.error(), unreadable());
+  if (!version) return log_and_hide(version.error(), unreadable());
   refusal_logged_ = false;
   const auto known = known_.find(owner);
   const Known* const before = known ? known->get() : nullptr;
@@ -56,7 +56,7 @@ Result<KnownPointer> RedisMemories::read_index(const std::string& owner, TimePoi
 Result<KnownPointer> RedisMemories::read_whole_index(const std::string& owner,
                                                      const std::string& key, TimePoint now) {
   const auto all = redis_.run({"HGETALL", key}, options_.read_limit);
-  if (!all) return hidden(all.error(), unreadable());
+  if (!all) return log_and_hide(all.error(), unreadable());
   auto out = std::make_shared<Known>();
   const std::lock_guard lock(mutex_);
   out->limits = limits_number_;
@@ -91,7 +91,7 @@ Result<Records> RedisMemories::read_records(const std::string& owner,
   Command command{"MGET"};
   for (const std::string& id : ids) command.push_back(words.emplace_back(key_of("m:", id)));
   const auto all = redis_.run(command, options_.read_limit);
-  if (!all) return hidden(all.error(), unreadable());
+  if (!all) return log_and_hide(all.error(), unreadable());
   for (size_t i = 0; i < std::min(ids.size(), all->items.size()); ++i) {
     if (!all->items[i].is_text()) continue;  // it has expired or was deleted meanwhile
     auto record = read_record(all->items[i].text);
@@ -205,14 +205,14 @@ Result<bool> RedisMemories::forget(std::string_view user, std::string_view id) {
   if (!is_memory_id(id)) return false;
   if (queue_.is_away()) return not_deleted();
   auto had = delete_one({owner_of(user), std::string(id)}, false);
-  if (!had) return hidden(had.error(), not_deleted());
+  if (!had) return log_and_hide(had.error(), not_deleted());
   return had;
 }
 
 Result<size_t> RedisMemories::forget_all(std::string_view user) {
   if (queue_.is_away()) return not_deleted();
   auto count = delete_all({.owner = owner_of(user)});
-  if (!count) return hidden(count.error(), not_deleted());
+  if (!count) return log_and_hide(count.error(), not_deleted());
   return count;
 }
 

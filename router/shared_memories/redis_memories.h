@@ -11,12 +11,13 @@
 //   PREFIX deleted   a stream of the deletions, which every router follows
 //
 // A router keeps copies of the memories that it has read, with an index of their vectors, and of
-// the hashes. Each search reads the version first, the hash if that has changed, and finds only
-// what is in it. So no router serves a memory after another router has confirmed its deletion, and
-// none serves any without Redis. Memories are written in the background, and wait there while Redis
-// takes none. A deletion is confirmed when Redis has it. If Redis has lost data, each router
-// deletes again what it knows to be deleted, and then writes again the newest memories that it has
-// written. Until then it reads none, because another router may know more deletions.
+// the hashes. Each search first reads the version, then the hash if the version has changed, and
+// returns only memories that the hash lists. So no router serves a memory after another router has
+// confirmed its deletion, and none serves any without Redis. Memories are written in the
+// background, and wait while Redis accepts none. A deletion is confirmed when Redis has it. If
+// Redis has lost data, each router deletes again what it knows to be deleted, and then writes again
+// the newest memories that it has written. Until then it reads none, because another router may
+// know more deletions.
 
 #include <chrono>
 #include <memory>
@@ -39,7 +40,8 @@ struct Options {
 
 class SharedMemories : public memories::Memories {
  public:
-  /// Waits until everything is written, and logs how much is not. Returns that number.
+  /// Waits until everything is written, but not longer than `until`. Logs and returns the number of
+  /// unwritten changes.
   virtual size_t drain(std::chrono::steady_clock::time_point until) = 0;
 };
 

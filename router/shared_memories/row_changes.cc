@@ -1,5 +1,5 @@
-// Changes of rows. A write that was under way or is repeated may bring back a row that was deleted.
-// The row does not count then, and the next change of its user removes it.
+// Changes of rows. A write that was in progress or is repeated may bring back a deleted row. Such a
+// row does not count, and the next change of its user removes it.
 
 #include <algorithm>
 #include <utility>
@@ -63,8 +63,8 @@ void RowMemories::queue(WrittenPointer memory) {
   queue_.add(std::move(item));
 }
 
-// The rows of the user are read afterwards, so that a deletion that came meanwhile is seen here or
-// has seen this row.
+// Reads the rows of the user after the write. So of this write and a deletion at the same time, one
+// always sees the other.
 Result<void> RowMemories::write(const WrittenPointer& memory) {
   const TimePoint now = TimePoint::clock::now();
   if (is_deleted(memory->owner, memory->id, memory->entry.moment) ||
@@ -175,27 +175,27 @@ Result<void> RowMemories::write_deletions(std::span<const Deletion> deletions) {
 
 Result<void> RowMemories::carry_out(const Deletion& deletion) {
   const std::string written = deletion_row(deletion, 1, 0, 0).id;
-  // A deletion of everything stands for earlier deletions, too, and removes their rows.
-  const auto stands = [&](const Row& row) {
+  // A deletion of everything includes earlier deletions, so their rows can go.
+  const auto confirms = [&](const Row& row) {
     return row.id == written ||
            (row.kind == RowKind::kDeletionOfAll && row.entry.moment > deletion.moment);
   };
-  const auto is_over = [&](const Row& row) {
+  const auto is_obsolete = [&](const Row& row) {
     return deletion.id.empty() ? row.id != written && row.entry.moment < deletion.moment
                                : row.id == deletion.id;
   };
   for (int i = 0; i < kRemovals; ++i) {
     SIGNALBOX_TRY(const Rows found, query({.owner = deletion.owner, .most = kRowsMax}));
-    const bool stands_there = std::ranges::any_of(found.rows, stands);
-    if (!stands_there && found.count() < kRowsMax)
+    const bool is_confirmed = std::ranges::any_of(found.rows, confirms);
+    if (!is_confirmed && found.count() < kRowsMax)
       return fail(Code::kUpstream, "{}: it has acknowledged a deletion and does not return it",
                   server_->name());
-    std::vector<std::string> over;
+    std::vector<std::string> obsolete;
     for (const Row& row : found.rows) {
-      if (is_over(row)) over.push_back(row.id);
+      if (is_obsolete(row)) obsolete.push_back(row.id);
     }
-    if (over.empty() && stands_there) return {};
-    SIGNALBOX_TRY_VOID(remove(over));
+    if (obsolete.empty() && is_confirmed) return {};
+    SIGNALBOX_TRY_VOID(remove(obsolete));
   }
   return fail(Code::kUpstream, "{}: it still has rows whose deletion it has acknowledged",
               server_->name());
@@ -213,9 +213,9 @@ Result<bool> RowMemories::delete_one(Deletion deletion) {
   return true;
 }
 
-// Without a collection, no turn is under way at any router, see search().
+// If there is no collection, no router has a turn in progress; see search().
 Result<size_t> RowMemories::delete_all(Deletion deletion) {
-  // A collection that was lost is made again, because other routers may restore memories.
+  // Make a lost collection again, because other routers may restore memories in it.
   SIGNALBOX_TRY(const bool exists, prepare(dimension_));
   size_t count = 0;
   deletion.moment = next_moment();
@@ -240,7 +240,7 @@ void RowMemories::learn(const Deletion& deletion) {
     const std::lock_guard lock(mutex_);
     if (!journal_.learn(deletion, to_ms(TimePoint::clock::now()))) return;
   }
-  // Copies of newer memories are read again.
+  // Drop all copies of the user; those of newer memories are read again.
   if (deletion.id.empty()) {
     static_cast<void>(copies_.forget_all(deletion.owner));
   } else {

@@ -46,7 +46,7 @@ Result<void> RowMemories::follow_once() {
   if (is_lost_) {
     was_away_ = true;
     lacks_deletions_ = true;
-    is_lost_ = false;  // after the others: a search must see one of them
+    is_lost_ = false;  // set last, because a search must see at least one of these flags
   }
   SIGNALBOX_TRY(const bool exists, prepare(was_away_ ? dimension_.load() : 0));
   if (exists) SIGNALBOX_TRY_VOID(read_deletions());
@@ -81,7 +81,8 @@ Result<void> RowMemories::read_deletions() {
   return {};
 }
 
-// Writes only those that the server lacks: most servers that come back have lost none.
+// Writes only the deletions that the server lacks, because most servers that come back have lost
+// none.
 Result<void> RowMemories::restore_deletions() {
   while (!deletions_to_restore_.empty()) {
     if (ends()) return stopped();
@@ -93,7 +94,7 @@ Result<void> RowMemories::restore_deletions() {
     std::vector<std::string> ids;
     for (Deletion& each : part) {
       if (each.id.empty()) continue;
-      each.moment = next_moment();  // other routers read what is new
+      each.moment = next_moment();  // a new moment, because other routers read only what is newer
       ids.push_back(each.id);
     }
     if (!part.empty()) SIGNALBOX_TRY_VOID(write_deletions(part));
@@ -103,7 +104,8 @@ Result<void> RowMemories::restore_deletions() {
   return {};
 }
 
-// A deletion of everything has removed the rows of earlier deletions, which are written again.
+// Keeps only deletions that are lost. An earlier deletion whose row a deletion of everything has
+// removed counts as lost.
 Result<void> RowMemories::keep_lost(std::vector<Deletion>& deletions) {
   std::vector<std::string> ids;
   for (const Deletion& each : deletions) ids.push_back(deletion_row(each, 1, 0, 0).id);
@@ -135,12 +137,13 @@ Result<void> RowMemories::restore_records() {
   return {};
 }
 
-// The row of a deletion goes after the rows that it hides.
+// Removes the row of a deletion only after the rows that it hides.
 Result<void> RowMemories::add_purged(const Row& row, std::vector<std::string>& to) {
   const Deletion deletion = deletion_of(row);
   if (row.kind == RowKind::kDeletion) to.push_back(deletion.id);
   if (row.kind == RowKind::kDeletionOfAll) {
-    if (row.entry.moment >= moment_) return {};  // moments go on from the newest
+    if (row.entry.moment >= moment_)
+      return {};  // keep the newest row, because later moments must exceed its moment
     SIGNALBOX_TRY(const Rows found, query({.owner = row.record.owner, .most = kRowsMax}));
     if (found.count() >= kRowsMax) return {};  // some of those that it hides may be missing
     for (const Row& each : found.rows) {

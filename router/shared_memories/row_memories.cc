@@ -60,8 +60,8 @@ bool RowMemories::is_deleted(std::string_view owner, std::string_view id, uint64
   return journal_.is_deleted(owner, id, moment);
 }
 
-// If the server does not answer, the thread that follows logs that.
-tl::unexpected<Error> RowMemories::hidden(const Error& error, tl::unexpected<Error> shown) {
+// Logs refusals only; the thread that follows the server logs that it does not respond.
+tl::unexpected<Error> RowMemories::log_and_hide(const Error& error, tl::unexpected<Error> shown) {
   if (error.code != Code::kDeadline && !refusal_logged_.exchange(true))
     log::warn("memory", "{}: {}", kSection, error.message);
   return shown;
@@ -159,10 +159,10 @@ Result<OwnerRows> RowMemories::rows_of(const std::string& owner, TimePoint now,
 Result<Index> RowMemories::read_index(const std::string& owner, TimePoint now) {
   if (!is_readable()) return unreadable();
   const auto exists = prepare(0);
-  if (!exists) return hidden(exists.error(), unreadable());
+  if (!exists) return log_and_hide(exists.error(), unreadable());
   if (!*exists) return Index();
   auto rows = rows_of(owner, now);
-  if (!rows) return hidden(rows.error(), unreadable());
+  if (!rows) return log_and_hide(rows.error(), unreadable());
   refusal_logged_ = false;
   return std::move(rows->index);
 }
@@ -172,7 +172,7 @@ Result<Records> RowMemories::read_records(const std::string& owner,
   Records out;
   if (ids.empty()) return out;
   auto rows = query({.owner = owner, .ids = ids, .is_whole = true, .most = ids.size()});
-  if (!rows) return hidden(rows.error(), unreadable());
+  if (!rows) return log_and_hide(rows.error(), unreadable());
   // In the order of the ids.
   for (const std::string& id : ids) {
     const auto row = std::ranges::find(rows->rows, id, &Row::id);
@@ -185,10 +185,11 @@ ReadRecords RowMemories::reader(const std::string& owner) {
   return [this, owner,
           until = Clock::now() + kReadLimit](std::span<const std::string> ids) -> Result<Records> {
     if (Clock::now() < until) return read_records(owner, ids);
-    return hidden({Code::kUpstream, fmt::format("{}: reading the memories of a user takes more "
-                                                "than {} seconds",
-                                                server_->name(), kReadLimit.count())},
-                  unreadable());
+    return log_and_hide(
+        {Code::kUpstream, fmt::format("{}: reading the memories of a user takes more "
+                                      "than {} seconds",
+                                      server_->name(), kReadLimit.count())},
+        unreadable());
   };
 }
 
@@ -197,11 +198,11 @@ Result<std::vector<Found>> RowMemories::search(std::string_view user,
                                                double similarity_min,
                                                const memories::WordQuery* words, TimePoint now) {
   SIGNALBOX_TRY_VOID(check_vector(vector));
-  // The collection exists from the first search on. So it is there when a turn is under way, and a
-  // deletion is remembered in it.
+  // The first search makes the collection. So it exists while a turn is in progress, and a deletion
+  // can be stored in it.
   if (!is_readable()) return unreadable();
   const auto fits = prepare(vector.values.size());
-  if (!fits) return hidden(fits.error(), unreadable());
+  if (!fits) return log_and_hide(fits.error(), unreadable());
   const std::string owner = owner_of(user);
   SIGNALBOX_TRY(const Index index, read_index(owner, now));
   SIGNALBOX_TRY_VOID(bring_copies(copies_, owner, index, reader(owner), now));
@@ -227,14 +228,14 @@ Result<bool> RowMemories::forget(std::string_view user, std::string_view id) {
   if (!is_memory_id(id)) return false;
   if (!takes_deletions()) return not_deleted();
   auto had = delete_one({.owner = owner_of(user), .id = std::string(id)});
-  if (!had) return hidden(had.error(), not_deleted());
+  if (!had) return log_and_hide(had.error(), not_deleted());
   return had;
 }
 
 Result<size_t> RowMemories::forget_all(std::string_view user) {
   if (!takes_deletions()) return not_deleted();
   auto count = delete_all({.owner = owner_of(user)});
-  if (!count) return hidden(count.error(), not_deleted());
+  if (!count) return log_and_hide(count.error(), not_deleted());
   return count;
 }
 

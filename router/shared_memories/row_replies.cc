@@ -77,7 +77,8 @@ Result<QdrantPage> read_qdrant_page(const json::Value& reply, const RowQuery& qu
   }
   const auto next = at(reply, {"result", "next_page_offset"});
   if (next && !next->is_null()) out.next = next->raw();
-  // Deletions may be among the points of the next page, and this one would follow without end.
+  // Refuse an empty page with a successor: such pages could go on for ever, and skipping them could
+  // miss deletions.
   if (!out.next.empty() && out.rows.count() == 0)
     return fail(Code::kIo, "a page without points is not the last one");
   return out;

@@ -22,7 +22,7 @@ namespace signalbox::shared_memories {
 /// The rows of one user at the server.
 struct OwnerRows {
   Index index = {};                                     // of memories that count
-  std::vector<std::pair<std::string, IndexEntry>> all;  // memories, also those that do not count
+  std::vector<std::pair<std::string, IndexEntry>> all;  // all memories, deleted ones included
   std::set<std::string, std::less<>> deletions = {};    // ids of the rows of deletions
   uint64_t forgotten = 0;                               // the newest deletion of everything
   uint64_t moment = 0;                                  // the newest of any row
@@ -65,12 +65,12 @@ class RowMemories final : public SharedMemories {
   bool takes_deletions() const;
   bool is_deleted(std::string_view owner, std::string_view id, uint64_t moment) const;
   /// Logs an error of the server once, and returns what the caller may know.
-  tl::unexpected<Error> hidden(const Error& error, tl::unexpected<Error> shown);
+  tl::unexpected<Error> log_and_hide(const Error& error, tl::unexpected<Error> shown);
 
   // Rows.
-  /// Checks the collection at the first call, and makes it if it is missing and the dimension is
-  /// known; 0: it is not. Returns whether there is one. Errors: kInvalid for a vector that does not
-  /// fit.
+  /// Checks the collection at the first call, and makes a missing one unless `dimension` is 0,
+  /// which stands for an unknown dimension. Returns whether there is a collection. Errors: kInvalid
+  /// for a vector that does not fit.
   Result<bool> prepare(size_t dimension);
   Result<bool> prepare_collection(size_t dimension);
   Result<Rows> query(const RowQuery& query);
@@ -106,9 +106,9 @@ class RowMemories final : public SharedMemories {
   Result<bool> delete_one(Deletion deletion);
   Result<size_t> delete_all(Deletion deletion);
   Result<void> write_deletions(std::span<const Deletion> deletions);
-  /// Removes what a deletion that was written names. Errors also: kUpstream if the server then
-  /// returns neither its row nor that of a later deletion of everything, or still has one of the
-  /// others.
+  /// Removes the memories that a written deletion names. Errors also: kUpstream if the server then
+  /// returns neither the deletion's row nor that of a later deletion of everything, or still
+  /// returns one of the removed rows.
   Result<void> carry_out(const Deletion& deletion);
   uint64_t next_moment() const;
   void learn(const Deletion& deletion);
@@ -122,7 +122,8 @@ class RowMemories final : public SharedMemories {
   /// Leaves out the deletions that the server has.
   Result<void> keep_lost(std::vector<Deletion>& deletions);
   Result<void> restore_records();
-  /// The server works if it reads, so that an error is only logged.
+  /// Removes expired rows. An error is only logged, because the server counts as working while it
+  /// can be read.
   void purge();
   Result<void> remove_expired();
   /// Adds the ids of the rows that go with an expired one.
@@ -144,8 +145,9 @@ class RowMemories final : public SharedMemories {
   memories::MemoryLimits limits_;
   Journal journal_;
   // For readers of other threads, those of the queue included.
-  std::atomic<bool> lacks_deletions_ = false;  // the server was away and may lack some
-  std::atomic<bool> is_lost_ = false;          // the collection
+  std::atomic<bool> lacks_deletions_ =
+      false;                           // the server did not respond for a while and may lack some
+  std::atomic<bool> is_lost_ = false;  // the collection
   std::atomic<Clock::time_point> readable_at_{Clock::time_point::min()};
   stores::WriteQueue queue_;  // after all that its threads use
 

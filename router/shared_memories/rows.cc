@@ -1,4 +1,4 @@
-// Both servers return the members of a row by the same names, so that one reader serves them.
+// Both servers return the members of a row by the same names, so one reader serves both.
 
 #include "router/shared_memories/rows.h"
 
@@ -179,7 +179,8 @@ Result<void> Rows::add(const json::Value& members, const std::optional<json::Val
     ++illegible;
     return {};
   }
-  // A server that applies no filter must not mix up users, and nothing is purged before its time.
+  // Check the filter again: a server that ignores it must neither mix up users nor cause an early
+  // purge.
   const bool is_wanted =
       (query.owner.empty() || row->record.owner == query.owner) &&
       (query.ids.empty() || std::ranges::find(query.ids, row->id) != query.ids.end()) &&

@@ -1,6 +1,6 @@
 #pragma once
 // Memories as rows of a server that holds vectors (Milvus, Qdrant). Any program may have written
-// the rows, so that the reader refuses what no router writes.
+// the rows, so the reader refuses everything that no router writes.
 //
 // A row is a memory, or a deletion that is remembered for 60 days: of one memory, or of all
 // memories of a user that began before a moment. Its id is "mem_", "del_" or "all_" and 32
@@ -60,7 +60,7 @@ bool is_row_id(std::string_view id);
 std::string deletion_id(std::string_view memory_id);
 /// A row for a deletion, with a vector of that many values.
 Row deletion_row(const Deletion& deletion, size_t dimension, int64_t now_ms, int64_t expires_ms);
-/// The deletion that a row is. Precondition: it is one.
+/// Reads the deletion from its row. Precondition: the row is one of a deletion.
 Deletion deletion_of(const Row& row);
 
 /// Errors: kTooLarge and kInvalid for texts that a row cannot hold.
@@ -71,8 +71,8 @@ void write_row(const Row& row, json::Writer& to);
 Result<Row> read_row(const json::Value& members, const std::optional<json::Value>& vector,
                      bool is_whole);
 
-/// The rows of a reply, and how many memories in it are not legible. They are left out; a deletion
-/// that is not legible is an error, because its memories would come back.
+/// The rows of a reply, without unreadable memories, whose number is `illegible`. An unreadable
+/// deletion is an error, because its memories would come back.
 struct Rows {
   std::vector<Row> rows = {};
   size_t illegible = 0;

@@ -1,8 +1,8 @@
-// A full server refuses a script at its first write, if that one needs memory, and lets all later
-// ones pass. So a memory that has no room is refused before anything is changed, and a deletion,
-// which begins with DEL, works on a full server. Moments are the server's time in microseconds, and
-// always grow, so that they go on growing after the server has lost its data. The same holds for
-// the versions of indices, which each change replaces.
+// A full server refuses a script at its first write if that write needs memory, and accepts all
+// later writes. So a memory that has no room is refused before anything is changed, and a deletion,
+// which begins with DEL, works on a full server. Moments are the server's time in microseconds and
+// always grow, even after the server has lost its data. The same is true of the versions of
+// indices, which change with each write.
 
 #include "router/shared_memories/scripts.h"
 
@@ -45,7 +45,7 @@ local function keep(key, lifetime)
 end
 )";
 
-// One more than the limit leaves, so that there is room for the new memory.
+// Removes one memory more than the limit requires, to make room for the new one.
 constexpr std::string_view kAdd = R"(
 local id, record, entry, moment, digest, lifetime, now = unpack(ARGV, 1, 7)
 local strength, weakness_max, most = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[11])

@@ -11,10 +11,10 @@ namespace signalbox::shared_memories {
 std::string_view add_script();
 /// now (ms), Retention::words(), and ids.
 std::string_view use_script();
-/// id, and "1" if it is deleted again after Redis may have lost that. Returns 1 if it was there.
+/// id, and "1" to repeat a deletion that Redis may have lost. Returns 1 if the memory was there.
 std::string_view forget_script();
-/// A moment, or "0" for a new one. Deletes what began before. Returns the number of memories and
-/// the moment.
+/// A moment, or "0" for a new one. Deletes the memories whose turns began before it. Returns the
+/// number of memories and the moment.
 std::string_view forget_all_script();
 
 }  // namespace signalbox::shared_memories

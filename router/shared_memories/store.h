@@ -97,8 +97,8 @@ class RedisMemories final : public SharedMemories, private stores::Followed {
   /// Runs a script for an owner.
   Result<RedisValue> run(std::string_view script, std::string_view owner,
                          std::span<const std::string> words);
-  /// Logs an error of the server once, and returns what the caller may know.
-  tl::unexpected<Error> hidden(const Error& error, tl::unexpected<Error> shown);
+  /// Logs an error of the server once, and returns `shown`, which reveals nothing about the server.
+  tl::unexpected<Error> log_and_hide(const Error& error, tl::unexpected<Error> shown);
 
   Result<KnownPointer> read_index(const std::string& owner, TimePoint now);
   Result<KnownPointer> read_whole_index(const std::string& owner, const std::string& key,

@@ -121,7 +121,7 @@ Result<Removed> PostgresReplay::remove(const Deletion& deletion, bool is_first) 
                              options_.write_limit, do_.lock));
   const size_t count = number_of(rows[0][0]);
   return Removed{
-      .count = count, .moment = number_of(rows[0][1]), .may_leave = count == kRemovedAtOnce};
+      .count = count, .moment = number_of(rows[0][1]), .may_remain = count == kRemovedAtOnce};
 }
 
 Result<void> PostgresReplay::clean() {

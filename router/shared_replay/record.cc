@@ -1,4 +1,5 @@
-// A digest of 128 bits stands for a value, so that names of users are of one length and in no key.
+// A digest of 128 bits replaces a value, so that all names are equally long and no key contains the
+// name of a user.
 
 #include "router/shared_replay/record.h"
 

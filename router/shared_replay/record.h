@@ -1,6 +1,6 @@
 #pragma once
-// The names and texts of records on a server. Any program may have written them, so that the
-// readers refuse what no router writes.
+// The names and texts of records on a server. Any program may have written them, so the readers
+// refuse everything that no router writes.
 
 #include <cstdint>
 #include <string>
@@ -25,7 +25,8 @@ enum class Property : char { kDecision = 'd', kModel = 'm', kUser = 'u', kKey = 
 /// The name of the index of all records with that value: the property's letter and a digest.
 std::string index_name(Property property, std::string_view value);
 
-/// All records that are older than a moment and in both indices; "": in any.
+/// A deletion of all records that are older than a moment and listed in both indices. "" stands for
+/// any index.
 struct Deletion {
   std::string user = {}, key = {};  // names of indices
   uint64_t moment = 0;              // milliseconds since 1970, by the clock of the server

@@ -122,7 +122,7 @@ Result<Removed> RedisReplay::remove(const Deletion& deletion, bool is_first) {
   if (done.items.size() != 3)
     return fail(Code::kIo, "{}: a script returned an unexpected reply", redis_.name());
   Removed out{.count = static_cast<size_t>(done.items[0].number),
-              .may_leave = done.items[2].number == kDeletedAtOnce};
+              .may_remain = done.items[2].number == kDeletedAtOnce};
   const std::string& moment = done.items[1].text;
   std::from_chars(moment.data(), moment.data() + moment.size(), out.moment);
   return out;

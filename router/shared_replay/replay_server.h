@@ -19,11 +19,11 @@ namespace signalbox::shared_replay {
 
 /// The most shadows of a record.
 inline constexpr size_t kShadowsMax = 64;
-/// For this long after a deletion, the server refuses records that it means and that arrive late.
-/// No record is on its way longer.
-inline constexpr std::chrono::milliseconds kOnItsWay{600'000};
-/// Deletions are known for this long. A server that was restored from older data than that brings
-/// deleted records back.
+/// For this long after a deletion, the server refuses late records to which the deletion applies.
+/// No record takes longer to arrive.
+inline constexpr std::chrono::milliseconds kArrivesWithin{600'000};
+/// Deletions are remembered for this long. If a server is restored from older data, deleted records
+/// come back.
 inline constexpr std::chrono::milliseconds kDeletionsLast{int64_t{60} * 86'400'000};
 
 struct NewRecord {
@@ -33,7 +33,7 @@ struct NewRecord {
   };
   std::string id = {}, json = {};
   std::vector<std::string> names = {};      // of its indices
-  std::vector<std::string> scopes = {};     // of the deletions that mean it
+  std::vector<std::string> scopes = {};     // of the deletions that would apply to it
   std::chrono::milliseconds texts_last{0};  // 0: as long as the record
   Body request = {}, response = {};
 
@@ -59,8 +59,8 @@ struct FoundRecord {
 
 struct Removed {
   size_t count = 0;
-  uint64_t moment = 0;     // before which records were deleted
-  bool may_leave = false;  // more records
+  uint64_t moment = 0;      // records before it were deleted
+  bool may_remain = false;  // there may be more records to delete
 };
 
 /// Thread-safe; calls block. Errors: kUpstream (the server refuses it), others if it did not answer
@@ -82,18 +82,18 @@ class ReplayServer {
   virtual Result<RecordPage> list(const std::vector<std::string>& names, size_t offset,
                                   size_t limit) = 0;
   virtual Result<std::optional<FoundRecord>> find(std::string_view id) = 0;
-  /// Deletes some of the records that a deletion means; if its moment is 0, those until now. Writes
-  /// it for the feeds of all routers if `is_first`.
+  /// Deletes some of the records to which a deletion applies; the moment 0 stands for now. If
+  /// `is_first`, also announces the deletion to the feeds of all routers.
   virtual Result<Removed> remove(const Deletion& deletion, bool is_first) = 0;
   /// Returns false if there is no such record or it is full.
   virtual Result<bool> add_outcome(std::string_view id, std::string_view json) = 0;
-  /// Returns false if there is no such record. `token` is the shadow's own. All attempts have it,
-  /// so that an attempt whose answer got lost counts once, where the server remembers it.
+  /// Returns false if there is no such record. `token` identifies the shadow in every attempt. A
+  /// server that remembers it adds the shadow once, even if the reply to an attempt was lost.
   virtual Result<bool> add_shadow(std::string_view id, std::string_view json, std::string_view text,
                                   std::string_view token) = 0;
   /// The limit of an exchange of the feed.
   virtual std::chrono::milliseconds read_limit() const = 0;
-  /// Call it once. This outlives the feed.
+  /// Call it once. This object must outlive the feed.
   virtual std::unique_ptr<stores::Feed> feed() = 0;
 
  protected:

@@ -1,5 +1,5 @@
-// A full server refuses a script at its first write, if that one needs memory, and lets all later
-// ones pass. So a record that has no room is refused before anything is changed, and a list or a
+// A full server refuses a script at its first write if that write needs memory, and accepts all
+// later writes. So a record that has no room is refused before anything is changed, and a list or a
 // deletion, which begins with DEL, works on a full server. All moments are the server's time in
 // milliseconds, so that the clocks of routers do not matter.
 
@@ -215,7 +215,7 @@ std::string script_of(std::string_view body) {
              "local bytes_max, shadows_max, outcomes_max, deletions_max, record_bytes, on_its_way, "
              "deletions_last_s = {}, {}, {}, {}, {}, {}, {}",
              kTextBytesMax, kShadowsMax, observe::Replay::kOutcomesMax, stores::Deletions::kMax,
-             kRecordBytes, kOnItsWay.count(),
+             kRecordBytes, kArrivesWithin.count(),
              std::chrono::duration_cast<std::chrono::seconds>(kDeletionsLast).count()) +
          std::string(kCommon) + std::string(body);
 }

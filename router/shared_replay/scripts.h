@@ -5,10 +5,10 @@
 
 namespace signalbox::shared_replay {
 
-/// id, record, names of its indices, scopes of deletions that mean it, age (ms), lifetime (ms, 0:
-/// none), most records, lifetime of texts (ms, 0: that of the record), most bytes of all records
-/// (0: no limit), then names and values of bodies. Returns 1, or 0 if the record was deleted
-/// meanwhile.
+/// id, record, names of its indices, scopes of deletions that would apply to it, age (ms), lifetime
+/// (ms, 0: none), most records, lifetime of texts (ms, 0: that of the record), most bytes of all
+/// records (0: no limit), then names and values of bodies. Returns 1, or 0 if the record was
+/// deleted meanwhile.
 std::string_view add_script();
 /// lifetime (ms), offset, limit, then names of indices. Returns the number of all, and the records.
 std::string_view list_script();

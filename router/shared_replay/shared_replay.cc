@@ -1,4 +1,4 @@
-// Each read is an exchange with the server, so that all routers have the same records at once.
+// Each read queries the server, so that all routers return the same records.
 
 #include "router/shared_replay/shared_replay.h"
 
@@ -97,7 +97,7 @@ Result<Answer> ReplayByServer::for_request(Result<Answer> answer) {
     refusal_logged_ = false;
     return answer;
   }
-  // If it does not answer, the follower logs that.
+  // Log refusals only; the follower logs a server that does not respond.
   if (answer.error().code == Code::kUpstream && !refusal_logged_.exchange(true))
     log::warn("replay", "{}: {}", kSection, answer.error().message);
   return unreadable();
@@ -257,7 +257,7 @@ Result<size_t> ReplayByServer::remove(std::string_view user, std::string_view ke
   return fail(Code::kUpstream, "{}", kNotDeleted);
 }
 
-// Deletes what is older than the deletion's moment; 0: than now.
+// Deletes the records that are older than the deletion's moment; 0 stands for now.
 Result<size_t> ReplayByServer::delete_all(Deletion deletion) {
   size_t out = 0;
   bool goes_on = true;
@@ -265,7 +265,7 @@ Result<size_t> ReplayByServer::delete_all(Deletion deletion) {
     SIGNALBOX_TRY(const Removed done, server_->remove(deletion, is_first));
     deletion.moment = done.moment;
     out += done.count;
-    goes_on = done.may_leave;
+    goes_on = done.may_remain;
   }
   const std::lock_guard lock(mutex_);
   deletions_.add(deletion.name(), now_ms() + kDeletionsLast.count(), now_ms());

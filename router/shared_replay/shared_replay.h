@@ -1,9 +1,9 @@
 #pragma once
 // Records of requests on a server, which several routers write and read, and which outlive them.
 //
-// Records are written in the background, so no request waits for them. While the server takes none,
-// they wait in the router for some minutes. Records that the server loses are lost, but deletions
-// are not: after each lost connection, a router repeats the deletions that it knows.
+// Records are written in the background, so no request waits for them. While the server accepts
+// none, they wait in the router for some minutes. Records that the server loses are lost, but
+// deletions are not: after each lost connection, a router repeats the deletions that it knows.
 
 #include <chrono>
 #include <memory>
@@ -16,14 +16,15 @@ namespace signalbox::shared_replay {
 
 class SharedReplay : public observe::Replay {
  public:
-  /// Waits until everything is written, and logs how much is not. Returns that number.
+  /// Waits until everything is written, but not longer than `until`. Logs and returns the number of
+  /// unwritten records.
   virtual size_t drain(std::chrono::steady_clock::time_point until) = 0;
 };
 
 struct SharingOptions {
   size_t waiting_bytes = size_t{16} << 20;  // of records that are not written yet
-  /// Half of kOnItsWay, so that no deleted record is written.
-  std::chrono::milliseconds waits_max{kOnItsWay / 2};
+  /// Half of kArrivesWithin, so that no deleted record is written.
+  std::chrono::milliseconds waits_max{kArrivesWithin / 2};
   std::chrono::milliseconds grace{1000};  // before records are read: deletions come first
 };
 /// Connects in the background.

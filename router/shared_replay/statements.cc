@@ -1,7 +1,7 @@
-// A record and a deletion that means it may arrive at once, and so may a shadow and the removal of
-// texts. The locks make one of them first, and a statement after a lock finds all that was
-// committed before. Statements that remove records take the lock, too, so that no two of them wait
-// for each other. Everything else that changes a record holds its row.
+// A record and a deletion that applies to it may arrive at the same time. So may a shadow and the
+// removal of texts. The locks put them in an order, and a statement after a lock sees everything
+// that was committed before. Statements that remove records take the lock, too, so that no two of
+// them wait for each other. Everything else that changes a record holds its row.
 
 #include "router/shared_replay/statements.h"
 
@@ -89,8 +89,7 @@ named AS (SELECT moment::text || ' ' || $2::text AS name, moment + {last} AS end
           FROM begun),
 {announce},)";
 
-// `last` has the tokens of all outcomes and shadows that were added, so one that is sent again
-// counts once.
+// `last` has the tokens of all added outcomes and shadows, so a repeated one counts once.
 constexpr std::string_view kAddOutcome = R"(
 WITH held AS (
   UPDATE {0}_records SET outcomes = outcomes + 1, bytes = bytes + octet_length($2::bytea), last = last || $3::text
@@ -152,7 +151,7 @@ std::string statement_of(std::string_view text, const std::string& name,
                      arg("never", kNever), arg("row", kRowBytes), arg("bytes", kTextBytesMax),
                      arg("most", kRemovedAtOnce), arg("shadows", kShadowsMax),
                      arg("outcomes", observe::Replay::kOutcomesMax),
-                     arg("last", kDeletionsLast.count()), arg("on_its_way", kOnItsWay.count()),
+                     arg("last", kDeletionsLast.count()), arg("on_its_way", kArrivesWithin.count()),
                      arg("announce", stores::announce_deletions(name, "named")));
 }
 

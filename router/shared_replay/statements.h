@@ -34,8 +34,8 @@ struct Statements {
   std::string add_outcome;
   /// $1: id; $2: shadow; $3: a token; $4: its text. Returns "true" if there is the record.
   std::string add_shadow;
-  /// The first removes texts that have ended. The second removes deletions so old that no record
-  /// they mean can still arrive.
+  /// The first removes texts that have expired. The second removes deletions that are so old that
+  /// no record to which they apply can still arrive.
   std::string drop_texts, drop_forgotten;
   /// $1: the most records. Also removes what has expired.
   std::string drop_records;

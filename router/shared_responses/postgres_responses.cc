@@ -1,5 +1,5 @@
-// Each statement is repeatable, and one that writes leaves a deleted response deleted, even if both
-// arrive at once: PostgreSQL looks at the condition again after it has waited for the row.
+// Each statement is repeatable. A write never brings back a deleted response, even if both arrive
+// at the same time, because PostgreSQL checks the condition again after it has waited for the row.
 
 #include "router/shared_responses/postgres_responses.h"
 
@@ -42,8 +42,8 @@ DELETE FROM {0}_responses WHERE id IN (
   SELECT id FROM {0}_responses WHERE ends <= now() ORDER BY ends LIMIT 1000
   FOR UPDATE SKIP LOCKED))";
 
-/// Routers make ids of these characters only. PostgreSQL refuses a text with some other bytes, such
-/// as zero.
+/// Routers make ids from these characters only. Others are rejected here, because PostgreSQL
+/// refuses texts with some bytes, such as zero.
 bool is_response_id(std::string_view id) {
   return !id.empty() && std::ranges::all_of(id, [](char each) {
     return (each >= '0' && each <= '9') || (each >= 'a' && each <= 'z') ||

@@ -1,5 +1,4 @@
-// A deletion writes its entry of the stream together with everything else, so that no router misses
-// it.
+// A deletion writes its entry of the stream in the same step, so that no router misses it.
 
 #include "router/shared_responses/redis_responses.h"
 
@@ -20,7 +19,7 @@ using Command = stores::Redis::Command;
 using Values = std::vector<stores::RedisValue>;
 
 const std::string kDeletionsMax = std::to_string(stores::Deletions::kMax);
-/// The stream ends itself if no router deletes anything.
+/// The stream expires if no router deletes anything for this long.
 constexpr std::string_view kStreamSeconds = "5184000";
 
 class RedisResponses final : public ResponseServer {

@@ -40,8 +40,9 @@ class ResponseServer {
   /// For log lines.
   virtual const std::string& name() const = 0;
   virtual const ExchangeLimits& limits() const = 0;
-  /// Returns the record of a response, "" if there is none or `is_here`, or nullopt if it was
-  /// removed. Errors: also kTooLarge, if it has more than `bytes_max`.
+  /// Returns the record of a response; "" if there is none, or if `is_here`, because the router
+  /// then has it; nullopt if it was removed. Errors: also kTooLarge, if it has more than
+  /// `bytes_max`.
   virtual Result<std::optional<std::string>> read(std::string_view id, bool is_here,
                                                   size_t bytes_max) = 0;
   /// The record expires after `left`. It is not written if it was removed.
@@ -53,7 +54,7 @@ class ResponseServer {
   virtual Result<void> remove(std::span<const stores::NamedDeletion> deletions) = 0;
   /// The name of a record for the feed.
   virtual std::string key_of(std::string_view id) const = 0;
-  /// Call it once. This outlives the feed.
+  /// Call it once. This object must outlive the feed.
   virtual std::unique_ptr<stores::Feed> feed() = 0;
 };
 

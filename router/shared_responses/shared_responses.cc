@@ -91,7 +91,7 @@ class SharedByServer final : public Sharing, private stores::Followed {
   const std::unique_ptr<ResponseServer> server_;
   mutable std::mutex mutex_;
   Deletions deletions_;
-  std::atomic<bool> unreadable_ = false;  // and it was logged
+  std::atomic<bool> unreadable_ = false;  // true: a refusal was logged
   WriteQueue queue_;
   stores::Follower follower_;
 };
@@ -105,12 +105,13 @@ Result<SharedByServer::Found> SharedByServer::get(std::string_view id, bool is_h
     return fail(Code::kUpstream,
                 "the store that routers share does not respond, and this router has no copy");
   };
-  // The caller goes on with a copy of its own, as it does while the server is away.
+  // Return an error, so that the caller uses a copy of its own, as it does while the server is
+  // away.
   if (!follower_.is_readable()) return unreadable();
   const auto record = server_->read(id, is_here, bytes_max);
   if (!record && record.error().code == Code::kTooLarge) return tl::unexpected(record.error());
   if (!record) {
-    // If it does not answer, the thread that follows logs that.
+    // Log refusals only; the follower logs a server that does not respond.
     if (record.error().code == Code::kUpstream && !unreadable_.exchange(true))
       log::warn("responses", "{}: {}", kSection, record.error().message);
     return unreadable();
@@ -173,7 +174,7 @@ Result<void> SharedByServer::remove(std::string_view id, int64_t ttl_s) {
 
 Result<void> SharedByServer::delete_all(std::span<const NamedDeletion> deletions) {
   SIGNALBOX_TRY_VOID(server_->remove(deletions));
-  queue_.set_taking();
+  queue_.set_accepting();
   for (const auto& [id, until_ms] : deletions) learn(id, until_ms);
   return {};
 }

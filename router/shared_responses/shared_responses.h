@@ -1,9 +1,9 @@
 #pragma once
 // Stored responses on a server, so that every router can continue them.
 //
-// A router also keeps its own responses in memory. While the server is away, it continues those,
-// and writes new ones when the server is back. If the server has lost data, it gets from each
-// router the deletions and the responses that this router has. Until then nothing is read from it,
+// A router also keeps its own responses in memory. While the server is away, the router continues
+// those, and it writes new ones when the server is back. If the server has lost data, each router
+// restores the deletions and the responses that it has. Until then no router reads from the server,
 // because another router may know more deletions.
 
 #include <chrono>
@@ -17,7 +17,8 @@ namespace signalbox::shared_responses {
 
 class Sharing : public dialects::SharedResponses {
  public:
-  /// Waits until everything is written, and logs how much is not. Returns that number.
+  /// Waits until everything is written, but not longer than `until`. Logs and returns the number of
+  /// unwritten responses.
   virtual size_t drain(std::chrono::steady_clock::time_point until) = 0;
 };
 

@@ -31,14 +31,14 @@ inline constexpr size_t kNameBytesMax = 32 << 10;
 inline constexpr size_t kNameTextMax = 4 * kNameBytesMax;
 
 std::string escaped(std::string_view bytes);
-/// nullopt for a text that escaped() does not write, and for a longer one.
+/// Returns nullopt for a text that is too long or that escaped() would not write.
 std::optional<std::string> unescaped(std::string_view text);
 
 /// "key/day".
 std::string name_of(spending::TotalKind kind);
 
-/// Writes {"requests": [...], "shadows": [...], "totals": [...]}. It has no number that
-/// PostgreSQL's columns cannot add up for years.
+/// Writes {"requests": [...], "shadows": [...], "totals": [...]}. Numbers are limited, so that
+/// PostgreSQL's columns can add them up for years.
 std::string text_of(const spending::Batch& batch);
 
 /// Columns of a row, from its day. nullopt for rows that no router wrote.

@@ -1,6 +1,6 @@
-// The router's name is new at each start, so its batches begin with 1. Nothing of an earlier
-// process can be sent again, because what a process had not written is lost with it. A machine that
-// is copied while it runs has the name twice; the first copy to notice takes another one.
+// The router's name is new at each start, so its batches begin with 1. No batch of an earlier
+// process is ever sent again, because unwritten batches are lost with their process. If a running
+// machine is copied, two routers have the same name; the first one to notice takes another name.
 
 #include "router/shared_spending/postgres_spending.h"
 
@@ -40,7 +40,7 @@ std::string first_day(Spending::Per per, Day today) {
   return std::to_string(spending::begin_of(per, today - 1));
 }
 
-/// One for all threads. It may be kept longer than the store, by a report that is being made.
+/// Shared by all threads. A report in progress may keep it longer than the store does.
 struct Server {
   PostgresOptions options;
   std::unique_ptr<Postgres> postgres;
@@ -150,7 +150,7 @@ class PostgresStore final : public spending::Store {
   }
 
  private:
-  // Returns whether another process adds under this name.
+  // Returns true if another process uses this name, too.
   Result<bool> send() {
     SIGNALBOX_TRY(const Rows rows, server_->run(add_, {router_, number_, token_, text_},
                                                 server_->options.write_limit));
@@ -169,7 +169,7 @@ class PostgresStore final : public spending::Store {
     return fmt::format("{{{}}}", out);
   }
 
-  // A server without the last batches, or one that was started again, is read from the beginning.
+  // If the server lacks the last batches or was started again, reads everything from the beginning.
   Result<spending::Changes> take(const Rows& rows) {
     spending::Changes out;
     for (const Postgres::Row& row : rows) {
@@ -204,7 +204,7 @@ class PostgresStore final : public spending::Store {
               name(), server_->options.table);
   }
 
-  // A login that may not delete leaves this to another one.
+  // Ignores errors, because a login without the right to delete leaves this to another router.
   void clean(const std::string& day, const std::string& month) {
     if (Clock::now() < clean_at_) return;
     clean_at_ = Clock::now() + kCleaning;
@@ -218,7 +218,7 @@ class PostgresStore final : public spending::Store {
     }
   }
 
-  const std::shared_ptr<const Server> server_;  // owned by this and by sources
+  const std::shared_ptr<const Server> server_;  // owned by this store and by its sources
   std::string router_ = new_name();
   std::string number_, token_, text_;  // of the last batch
   const std::string add_, changes_;

@@ -3,7 +3,7 @@
 //
 // Every statement of a batch changes the row of the state first and holds it until its end. So the
 // batches of all routers take effect one after the other, in the order of their numbers: a reader
-// who has seen a number has seen everything that was added before. No time is lost by that, because
+// that has seen a number has seen everything that was added before. This costs no time, because
 // routers add to the same totals and would wait for each other anyway.
 
 #include "router/shared_spending/statements.h"

@@ -22,8 +22,8 @@ inline constexpr size_t kPageRows = 1'000;
 stores::PostgresTable tables(const std::string& name);
 
 /// $1: the router; $2: the number of the batch; $3: its token, which no other batch has; $4: the
-/// batch as text_of() writes it. Does nothing if the router has added this batch or a later one
-/// before, or if the version is another one. Returns the version, and "true" if the router's name
+/// batch as text_of() writes it. Does nothing if the router has already added this batch or a later
+/// one, or if the tables have another version. Returns the version, and "true" if the router's name
 /// had added another batch of this number or a later one, so that two processes have this name.
 std::string add_statement(const std::string& name);
 

@@ -1,4 +1,4 @@
-// A budget counts what requests have cost when they ended.
+// A budget counts a request's cost when the request ends.
 
 #include "router/spending/budgets.h"
 
@@ -22,7 +22,7 @@ using std::chrono::system_clock;
 
 constexpr size_t kSpendersMax = 100;
 
-/// The names for which a budget counts this spender.
+/// Returns the names under which a budget counts this spender.
 std::vector<std::string_view> names_of(const Budget& budget, const Spender& spender) {
   std::vector<std::string_view> out;
   if (budget.by == Spending::By::kKey) out.push_back(spender.key);
@@ -39,7 +39,8 @@ Finding::Action action_of(Spending::Then then) {
   return then == Spending::Then::kCheaper ? Finding::Action::kCheaper : Finding::Action::kWarn;
 }
 
-/// A name as headers have it: bytes beyond printable ASCII, % and the separator are encoded.
+/// Returns a name in the form for headers: bytes beyond printable ASCII, % and the separator are
+/// encoded.
 std::string encoded(std::string_view name) {
   std::string out;
   for (const char c : name) {
@@ -67,7 +68,7 @@ void set_renewal(const Budget& budget, system_clock::time_point now, Finding& ou
   out.renewed_at = text_of_time(next);
 }
 
-/// Those that a budget counts, whoever has spent most first.
+/// Returns the spenders that a budget counts; the one that has spent most comes first.
 std::vector<std::pair<std::string, double>> spenders_of(const Budget& budget, const Ledger& ledger,
                                                         Day today) {
   if (!budget.of.empty()) {

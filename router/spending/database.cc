@@ -99,11 +99,13 @@ void Database::Close::operator()(sqlite3_stmt* statement) const {
 }
 
 tl::unexpected<Error> Database::failure(Code code) const {
-  // SQLite's own words for these do not name the cause, such as a full disk or a missing right.
+  // SQLite's own messages for these do not contain the cause, such as a full disk or a missing
+  // right.
   const int kind = sqlite3_errcode(database_.get()) & 0xff;
   const bool has_cause = kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN;
   int cause = has_cause ? sqlite3_system_errno(database_.get()) : 0;
-  // SQLite reports the last thing that it tried, which is to read a file that it could not make.
+  // If SQLite cannot make the file, it only reports that it could not read it, so check the folder
+  // here.
   const std::filesystem::path folder = file_.has_parent_path() ? file_.parent_path() : ".";
   if (cause == ENOENT && ::faccessat(AT_FDCWD, folder.c_str(), W_OK, AT_EACCESS) != 0)
     cause = errno;

@@ -1,5 +1,5 @@
-// A transaction of SQLite is written or not, so the numbers of batches are not needed. Readers have
-// a connection of their own.
+// SQLite writes a transaction as a whole or not at all, so the numbers of batches are not needed.
+// Readers have a connection of their own.
 
 #include "router/spending/file_store.h"
 

@@ -17,7 +17,7 @@ namespace {
 using config::Spending;
 using namespace std::chrono;
 
-// With the time of a write, less than a second is lost if the process is killed.
+// With the time of a write, a process that is killed loses less than a second.
 constexpr milliseconds kBatch{500};
 // Budgets of several routers depend on what each has written.
 constexpr milliseconds kCommonBatch{200};
@@ -71,7 +71,7 @@ Result<void> Ledger::read_month(Day today) {
   SIGNALBOX_TRY_VOID(source->each(
       begin_of(Spending::Per::kMonth, today), today,
       [this](const Account& account, const Spent& spent) { totals_.count(account, spent.cost); }));
-  totals_.set_file();
+  totals_.mark_as_from_file();
   return {};
 }
 
@@ -133,7 +133,7 @@ void Ledger::in_steps(const auto& all, const auto& use) {
   }
 }
 
-// Sums that come meanwhile have time until the next call.
+// Sums that arrive meanwhile wait for the next call.
 Result<void> Ledger::flush() {
   for (uint64_t left = counts().unwritten_rows; left > 0;) {
     SIGNALBOX_TRY(const size_t written, write_batch());
@@ -146,7 +146,7 @@ Result<void> Ledger::flush() {
 // Returns whether there is more to read.
 Result<bool> Ledger::read_changes() {
   const std::lock_guard writing(writing_);
-  // It is not known whether the store has it.
+  // The store may or may not have the batch, so its totals cannot be interpreted yet.
   if (!batch_.sums.empty()) return false;
   const Day today = day_of(system_clock::now());
   bool anew = false;
@@ -187,7 +187,7 @@ Result<void> Ledger::follow(Clock::time_point until) {
   return {};
 }
 
-// Reports the first of several failures, and the end of them.
+// Logs the first of several failures, and the recovery.
 void Ledger::report(const Result<void>& written) {
   const std::lock_guard lock(mutex_);
   if (!written && !failing_) {

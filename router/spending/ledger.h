@@ -29,8 +29,8 @@ class Ledger {
  public:
   /// Opens the file and reads what this month has cost so far. Errors: those of Database::open().
   static Result<std::unique_ptr<Ledger>> open(const std::filesystem::path& file);
-  /// Reads what the routers have spent so far. If a common store cannot be read, this is logged and
-  /// tried again later. Errors: those of the store, for a common one kCorrupt only.
+  /// Reads the spending of all routers so far. An unreadable common store is logged and retried
+  /// later. Errors: those of the store; for a common store only kCorrupt.
   static Result<std::unique_ptr<Ledger>> open(std::unique_ptr<Store> store,
                                               const std::vector<Budget>& budgets);
   /// Writes what is not written yet.
@@ -59,9 +59,9 @@ class Ledger {
   /// Returns a name that is stored in the file, and stores `fresh` if there is none yet.
   Result<std::string> name_of_file(std::string_view fresh);
 
-  /// Writes what is not written yet, and returns what the writing returned.
+  /// Writes what is not written yet, and returns the result of the write.
   Result<void> flush();
-  /// Opens what is written.
+  /// Opens the written sums for reading.
   Result<std::unique_ptr<Source>> source() const { return store_->source(); }
   /// True if the totals of the other routers come from the store.
   bool is_common() const { return store_->is_common(); }
@@ -89,7 +89,7 @@ class Ledger {
 
   std::mutex writing_;  // one writer at a time
   const std::unique_ptr<Store> store_;
-  Batch batch_;  // that the store may not have yet
+  Batch batch_;  // the store may not have it yet
   Clock::time_point loss_reported_ = Clock::time_point() - std::chrono::hours(1);
 
   mutable std::mutex mutex_;  // guards the rest

@@ -1,4 +1,5 @@
-// A model's name at its server decides: a name of the operator's own gives no price.
+// The price follows from the model's name at its server, because a name that the operator chose
+// means nothing here.
 
 #include "router/spending/prices.h"
 

@@ -23,8 +23,8 @@ struct Sums {
   size_t size() const { return requests.size() + shadows.size(); }
 };
 
-/// Sums that a store takes in one step. After a failure, the same batch is added again, because the
-/// store may have taken it.
+/// Sums that a store adds in one step. After a failure the same batch is sent again. A server needs
+/// the number to recognise a batch that it has added already.
 struct Batch {
   uint64_t number = 0;  // one more than that of the batch before
   Sums sums;
@@ -47,7 +47,7 @@ class Source {
   virtual Result<void> each_shadow(Day first, Day last, const VisitShadow& visit) = 0;
 };
 
-/// The totals of all routers that have changed.
+/// The totals that have changed, each summed over all routers.
 struct Changes {
   std::vector<CommonTotal> totals;
   bool has_more = false;
@@ -67,10 +67,10 @@ class Store {
   /// Returns the store's name for the share of this router, which is `fresh` if it has none yet.
   virtual Result<std::string> share_name(std::string_view fresh) { return std::string(fresh); }
 
-  /// True if several routers add to the same totals. Then the next call is used, too.
+  /// True if several routers add to the same totals. The ledger then also calls changes().
   virtual bool is_common() const { return false; }
   /// Returns totals of these kinds that have changed since the call before; with `anew`, all of
-  /// them. They include what add() has added before the call. Errors: those of add().
+  /// them. They include the amounts of every earlier add(). Errors: those of add().
   virtual Result<Changes> changes(const std::vector<TotalKind>&, Day, [[maybe_unused]] bool anew) {
     return Changes();
   }

@@ -1,5 +1,5 @@
-// Each router reports what it has spent itself in a period, all of it and not the last increment.
-// So a report may come twice or replace a lost one, and nothing is counted twice.
+// Each router reports its whole spending in a period instead of the last increment. So a report may
+// be repeated, or replace a lost one, and nothing is counted twice.
 
 #include "router/spending/totals.h"
 
@@ -49,7 +49,7 @@ void Totals::begin(Period& period, Day day) {
   period.own = period.before = period.stored = 0;
 }
 
-void Totals::set_file() {
+void Totals::mark_as_from_file() {
   for (auto& [name, total] : totals_) {
     total.day.before = total.day.own;
     total.month.before = total.month.own;
@@ -92,7 +92,7 @@ std::vector<std::pair<std::string, double>> Totals::costs(Spending::By by,
                                                           std::string_view currency,
                                                           Spending::Per per, Day today) const {
   std::vector<std::pair<std::string, double>> out;
-  // Requests wait meanwhile, so only the totals of this kind are read.
+  // Read only the totals of this kind, because requests wait meanwhile.
   for (auto at = totals_.lower_bound({by, "", ""}); at != totals_.end(); ++at) {
     const auto& [name, total] = *at;
     if (std::get<0>(name) != by) break;
@@ -207,9 +207,9 @@ void Totals::add_stored(const TotalKey& key, double amount) {
   if (period.begin == key.begin) period.stored += amount;
 }
 
-// A store with an older state has less than before. The difference is added to every sum that it
-// returns from now on. Otherwise, new spending of the others would not count until it exceeds the
-// loss.
+// A store that was restored from an older state has less than before. From now on, the difference
+// is added to every sum that it returns. Otherwise, new spending of the others would not count
+// until it exceeds the loss.
 bool Totals::set_common(const CommonTotal& total, Day today) {
   const auto& [key, amount] = total;
   if (amount <= 0) return false;

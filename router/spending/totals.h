@@ -1,8 +1,8 @@
 #pragma once
-// The totals that budgets compare: the spending of this router, and what it knows of the others'.
-// Several routers may share them: each reports its own total and learns the sum of the others'
-// (router/shared_counts). A plain value without lock, clock and file, so that a test can explore
-// every order of events.
+// The totals that budgets compare: the spending of this router, and of the others as far as it is
+// known. Several routers may share them: each reports its own total and learns the sum of the
+// others' (router/shared_counts). A plain value without lock, clock and file, so that a test can
+// explore every order of events.
 
 #include <array>
 #include <chrono>
@@ -70,8 +70,9 @@ class Totals {
 
   /// Adds a cost to the totals of its key, its user and its groups.
   void count(const Account& account, double cost);
-  /// Call it when what was counted so far comes from the file.
-  void set_file();
+  /// Marks all spending counted so far as read from the file. Call it before anything else is
+  /// counted.
+  void mark_as_from_file();
 
   /// The cost in this period of a key, a user or a group.
   double cost_of(config::Spending::By by, std::string_view name, std::string_view currency,
@@ -81,10 +82,10 @@ class Totals {
                                                     std::string_view currency,
                                                     config::Spending::Per per, Day today) const;
 
-  /// From now on, changes of the totals that these budgets compare are noted for take_changes().
+  /// From now on, take_changes() reports changes of the totals that these budgets compare.
   void share(const std::vector<Budget>& budgets);
-  /// The same for a store that has the totals of all routers: nothing is noted. Returns whether the
-  /// budgets are others than before.
+  /// Like share(), but for a store that has the totals of all routers, so nothing needs to be
+  /// reported. Returns whether the budgets have changed.
   bool compare(const std::vector<Budget>& budgets);
   /// The kinds of these budgets' totals.
   std::vector<TotalKind> kinds() const;
@@ -92,9 +93,9 @@ class Totals {
   std::vector<SharedTotal> take_changes(size_t max);
   /// Makes take_changes() return these totals again, because their report failed.
   void put_back(std::span<const SharedTotal> totals);
-  /// Sets what the other routers have spent. `adopts`: if a total knows more of this router's
-  /// spending than the file, because the router was killed, the difference is added here. Nothing
-  /// may have been reported since the start then.
+  /// Sets the spending of the other routers. With `adopts`, a total may contain more of this
+  /// router's spending than the file, because the router was killed; the difference is added here.
+  /// Precondition of `adopts`: nothing was reported since the start.
   void set_others(std::span<const SharedTotal> totals, bool adopts, Day today);
   /// Notes that the common store has `amount` more of this router's spending.
   void add_stored(const TotalKey& key, double amount);
@@ -103,7 +104,7 @@ class Totals {
   bool set_common(const CommonTotal& total, Day today);
   /// Makes take_changes() return all totals, because they were lost.
   void report_all();
-  /// Makes what was in the file at the start the spending of another router.
+  /// Treats the amounts that were in the file at the start as the spending of another router.
   void disown_file();
   /// The number of totals that take_changes() would return.
   size_t unreported() const { return changed_.size(); }
@@ -119,7 +120,7 @@ class Totals {
     struct Others {
       Day begin = 0;
       double amount = 0;
-      double missing = 0;  // what the common store has lost of the period
+      double missing = 0;  // the part of the period that the common store has lost
     };
     std::array<Others, 2> others = {};
   };

@@ -20,12 +20,14 @@ inline int64_t now_ms() {
       .count();
 }
 
-/// Times are in milliseconds since 1970. It forgets what has expired, and the oldest when full.
+/// Times are in milliseconds since 1970. Forgets expired deletions, and the oldest one when it is
+/// full.
 class Deletions {
  public:
   static constexpr size_t kMax = 100'000;
 
-  /// Returns false if it was known. Most last equally long, so the first to expire is the oldest.
+  /// Returns false if it was known. Nearly all deletions last equally long, so the oldest one
+  /// expires first.
   bool add(std::string id, int64_t until_ms, int64_t now_ms) {
     while (!in_order_.empty() && until_ms_.find(in_order_.front())->second <= now_ms) drop_oldest();
     const auto [entry, is_new] = until_ms_.try_emplace(std::move(id), until_ms);
@@ -35,7 +37,7 @@ class Deletions {
     return true;
   }
   bool contains(std::string_view id) const { return until_ms_.contains(id); }
-  /// Those whose records would not have expired yet.
+  /// Returns the deletions whose records would not have expired yet.
   std::vector<std::pair<std::string, int64_t>> all(int64_t now_ms) const {
     std::vector<std::pair<std::string, int64_t>> out;
     for (const auto& [id, until_ms] : until_ms_) {

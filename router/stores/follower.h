@@ -64,7 +64,7 @@ class Feed {
 /// A stream in Redis. Each new connection is a life.
 std::unique_ptr<Feed> make_redis_feed(RedisServer server, std::string stream);
 
-/// The store whose deletions are followed. All functions are called on the follower's thread.
+/// The store whose deletions are followed. The follower calls all functions on its thread.
 class Followed {
  public:
   /// Learns a deletion from the fields and values of an entry. Returns its name; "" if the entry is
@@ -72,10 +72,11 @@ class Followed {
   virtual std::string learn(const std::vector<std::string>& entry) = 0;
   /// Called when the whole stream has been read. Returns the deletions that still matter.
   virtual Result<std::vector<NamedDeletion>> deletions() = 0;
-  /// Called after the entries of each exchange from then on.
+  /// Called after the entries of each later exchange.
   virtual Result<void> learnt() { return {}; }
   virtual Result<void> delete_again(std::span<const NamedDeletion> deletions) = 0;
-  /// The oldest first. None is larger than half of the queue.
+  /// Returns the records that the server may have lost, the oldest first. None is larger than half
+  /// of the queue.
   virtual std::vector<LostRecord> records() = 0;
 
  protected:
@@ -89,7 +90,7 @@ class Follower {
     std::chrono::milliseconds grace{1000};
   };
 
-  /// Follows until its end. The queue and the store outlive it.
+  /// Follows until it is destroyed. The queue and the store must outlive it.
   Follower(std::unique_ptr<Feed> feed, const Options& options, WriteQueue& queue, Followed& store);
   ~Follower();
 
@@ -115,14 +116,14 @@ class Follower {
   WriteQueue& queue_;
   Followed& store_;
   const std::unique_ptr<Feed> feed_;
-  std::atomic<uint64_t> lives_ = 0;  // those of the feed that are known
+  std::atomic<uint64_t> lives_ = 0;  // the last lives() of the feed
   std::atomic<Clock::time_point> readable_at_{Clock::time_point::min()};
   std::atomic<bool> repeats_deletions_ = false;
 
   // These belong to the thread.
   std::string cursor_;
   bool catches_up_ = true;           // the stream has not been read to its end yet
-  std::set<std::string> in_stream_;  // meanwhile: the names of deletions
+  std::set<std::string> in_stream_;  // names of the deletions read so far
   std::deque<NamedDeletion> deletions_to_restore_;
   std::deque<LostRecord> records_to_restore_;
   Clock::time_point restores_at_{};  // records; deletions are restored at once

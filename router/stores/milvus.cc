@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t kIdleMax = 8;
-constexpr milliseconds kConnectLimit{1000};  // if the call itself may take longer
+constexpr milliseconds kConnectLimit{1000};  // unless the call's own limit is shorter
 constexpr int64_t kNotFound = 100, kNotLoaded = 101, kUnauthenticated = 1800;
 // The request itself is at fault: a parameter, a missing or too large one, or the rows.
 constexpr std::array<int64_t, 4> kOfRequest = {1100, 1101, 1102, 1804};
@@ -42,7 +42,7 @@ Result<int64_t> milvus_integer(const json::Value& object, std::string_view name)
 Result<json::Document> read_milvus_reply(int status, std::string body) {
   auto document =
       json::Document::parse(std::move(body), {.bytes = Milvus::kReplyBytesMax, .depth = kDepthMax});
-  // before 2.4 the code of success was 200
+  // before 2.4, success had the code 200
   const auto code = document ? milvus_integer(document->root(), "code")
                              : Result<int64_t>(fail(Code::kIo, "not JSON"));
   if (status == 401 || status == 403 || (code && *code == kUnauthenticated))

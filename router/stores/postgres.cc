@@ -61,7 +61,7 @@ bool wait_for_socket(PGconn& connection, short events, Clock::time_point until) 
   }
 }
 
-/// Connections without work, for all clients of one server.
+/// Idle connections, shared by all clients of one server.
 class IdleConnections {
  public:
   PostgresConnection take() {
@@ -85,7 +85,8 @@ class IdleConnections {
   std::vector<PostgresConnection> all_;
 };
 
-/// Several stores of a router are mostly on one server, whose connections are few.
+/// Most routers have all their stores on one server, which allows few connections, so the stores
+/// share them.
 std::shared_ptr<IdleConnections> idle_connections_of(const PostgresServer& server) {
   static std::mutex mutex;
   static std::map<std::vector<std::string>, std::weak_ptr<IdleConnections>> all;
@@ -152,7 +153,8 @@ class LibpqPostgres final : public Postgres {
     return {std::move(rows), (forget(*connection) || is_over) && is_kept};
   }
 
-  // Returns true if the connection is broken. Then the server has gone, and the others are, too.
+  // Returns true if the connection is broken. Then the server has gone, and the idle connections
+  // are broken, too.
   bool forget(const PGconn& connection) {
     if (PQstatus(&connection) != CONNECTION_BAD) return false;
     idle_->close_all();
@@ -276,7 +278,7 @@ class LibpqPostgres final : public Postgres {
         return refused(connection, *next, state);
       last = std::move(next);
     }
-    // Fewer results are those of the time limit and of the lock.
+    // Fewer results mean that only those of the time limit and of the lock have arrived.
     if (ended != (lock.empty() ? 2 : 3) || last == nullptr) return error_of(Code::kIo, "no result");
     return rows_of(*last);
   }
@@ -310,7 +312,7 @@ class LibpqPostgres final : public Postgres {
   const std::string set_limit_;
   std::mutex making_;
   bool is_made_ = false;
-  bool lacks_table_ = false;  // maybe another one than that which the table's name means
+  bool lacks_table_ = false;  // it may be another table than the one that the statements name
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// PostgreSQL keeps what it has acknowledged, but another server may take its place: a replica that
-// was behind, or one that was restored from a backup. The start of the process differs then. The
-// tables may also be made again or restored while the process lives.
+// PostgreSQL keeps everything that it has acknowledged, but another server may take its place: a
+// replica that was behind, or one that was restored from a backup. Its process then has another
+// start time. The tables may also be made again or restored while the process lives.
 
 #include "router/stores/postgres_feed.h"
 
@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kNameCharactersMax = 256;
 constexpr std::chrono::seconds kCleanEvery{1};
-constexpr int kRest = 20;  // times as long as the last cleaning took
+constexpr int kRest = 20;  // cleaning pauses for this many times as long as it took
 
 constexpr std::string_view kMakeFeedState =
     "CREATE TABLE IF NOT EXISTS {0} (id integer PRIMARY KEY CHECK (id = 1), version integer NOT "
@@ -78,7 +78,7 @@ class PostgresFeed final : public Feed {
       cursor = row[1];
       out.push_back({"name", std::move(row[2]), "until", std::move(row[3])});
     }
-    if (out.empty()) {  // entries that were read do not wait for the cleaning
+    if (out.empty()) {  // do not let entries wait for the cleaning
       clean();
       std::this_thread::sleep_for(wait);
     }

@@ -1,6 +1,5 @@
 // OpenSSL works between two memory buffers: its output goes to the socket, and bytes from the
-// socket become its input. Time limits and writing without SIGPIPE are therefore the socket's
-// business alone.
+// socket become its input. So only the socket needs time limits and writes without SIGPIPE.
 
 #include "router/stores/tls.h"
 

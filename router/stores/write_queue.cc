@@ -63,7 +63,7 @@ void WriteQueue::add(Item item) {
       done.push_back(release(item));
       failed_.push_back(std::move(item));
     }
-    bound(done);
+    drop_excess(done);
   }
   wake_.notify_all();
   for (const auto& each : done) call(each);
@@ -79,7 +79,7 @@ void WriteQueue::refuse(Item item, std::string_view why) {
 }
 
 // Precondition: the lock is held. Drops the oldest.
-void WriteQueue::bound(std::vector<std::function<void()>>& done) {
+void WriteQueue::drop_excess(std::vector<std::function<void()>>& done) {
   while (bytes_ > bytes_max_) {
     Items& from = !failed_.empty() ? failed_ : !backlog_.empty() ? backlog_ : awaited_;
     bytes_ -= from.front().bytes;
@@ -129,13 +129,13 @@ void WriteQueue::set_refusing(const Error& why) {
   refuse_for_now(why);
 }
 
-void WriteQueue::set_taking() {
+void WriteQueue::set_accepting() {
   const std::lock_guard lock(mutex_);
-  take_again();
+  retry_failed();
 }
 
 // Precondition: the lock is held.
-void WriteQueue::take_again() {
+void WriteQueue::retry_failed() {
   if (std::exchange(refusal_logged_, false))
     log::info(words_.area, "{} takes changes again", server_);
 }
@@ -178,7 +178,7 @@ bool WriteQueue::has_room(size_t bytes) const {
   return bytes_ + bytes <= bytes_max_ / 2;
 }
 
-// Replies do not wait for a server that does not take their responses.
+// Lets the replies go on, because they need not wait for a server that accepts no records.
 void WriteQueue::stop_waiting() {
   std::vector<std::function<void()>> done;
   {
@@ -257,7 +257,7 @@ std::function<void()> WriteQueue::settle(Item item, const Result<void>& written)
   if (awaited_.empty() && backlog_.empty() && failed_.empty()) overflow_logged_ = false;
   if (written) {
     ++stats_.written;
-    take_again();
+    retry_failed();
     return done;
   }
   const Error& error = written.error();
@@ -286,14 +286,14 @@ void WriteQueue::expect(size_t count) {
 }
 
 // Precondition: the lock is held.
-size_t WriteQueue::left() const {
+size_t WriteQueue::count_unwritten() const {
   return awaited_.size() + backlog_.size() + failed_.size() + writing_ + expected_;
 }
 
 size_t WriteQueue::drain(Clock::time_point until) {
   std::unique_lock lock(mutex_);
-  idle_.wait_until(lock, until, [&] { return left() == 0; });
-  if (const size_t unwritten = left() - expected_; unwritten != 0) {
+  idle_.wait_until(lock, until, [&] { return count_unwritten() == 0; });
+  if (const size_t unwritten = count_unwritten() - expected_; unwritten != 0) {
     log::warn(words_.area, "{}: {} that were not written to {} are lost: {}", words_.section,
               words_.records, server_, unwritten);
   }
@@ -302,14 +302,14 @@ size_t WriteQueue::drain(Clock::time_point until) {
               "{}: {} may have lost its data, and there was no time to restore these {}: {}",
               words_.section, server_, words_.records, expected_);
   }
-  return left();
+  return count_unwritten();
 }
 
 WriteQueue::Stats WriteQueue::stats() const {
   const std::lock_guard lock(mutex_);
   auto out = stats_;
   out.works = state_ == State::kWorking && !refusal_logged_;
-  out.waiting = left();
+  out.waiting = count_unwritten();
   return out;
 }
 

@@ -27,11 +27,12 @@ class WriteQueue {
     /// May be called several times. Errors: kUpstream if the server refuses the record, others if
     /// it did not answer in time.
     std::function<Result<void>()> write = {};
-    std::function<void()> done = {};                            // null: no reply waits
-    Clock::time_point waits_until{};                            // the reply goes on then
-    Clock::time_point useful_until = Clock::time_point::max();  // it is dropped then
+    std::function<void()> done = {};  // null: no reply waits
+    Clock::time_point waits_until{};  // the reply waits no longer than this
+    Clock::time_point useful_until = Clock::time_point::max();  // after this the record is dropped
     int attempts = 0;
-    bool fills_connection = false;  // perhaps: it is large, and the last attempt took too long
+    bool fills_connection =
+        false;  // likely, because it is large and the last attempt took too long
   };
   /// For the log.
   struct Words {
@@ -42,15 +43,15 @@ class WriteQueue {
     std::string_view unwritten;  // what happens to those that are given up
   };
   struct Stats {
-    bool works = true;                               // it answers, and takes what is new
+    bool works = true;                               // it responds and accepts new records
     uint64_t written = 0, refused = 0, dropped = 0;  // records
     uint64_t waiting = 0;                            // records that are not written yet
-    uint64_t late = 0;                               // replies that went on before that
+    uint64_t late = 0;  // replies that no longer waited for their record
   };
 
   /// `server` is its name for the log. At most `bytes_max` wait.
   WriteQueue(std::string server, size_t bytes_max, const Words& words);
-  /// Writes nothing more.
+  /// Stops the threads; records that are still waiting are lost.
   ~WriteQueue();
 
   /// Writes it, or calls `done` at once if the server is known not to take it now.
@@ -60,19 +61,21 @@ class WriteQueue {
   /// Removes records that are not written yet.
   void forget(const std::string& id);
 
-  /// Each change is logged once. set_working() also tries again what has failed.
+  /// These set the state and log each change once. set_working() also retries the failed records.
   void set_working();
   void set_refusing(const Error& why);
-  void set_taking();
+  void set_accepting();
   void set_away(const Error& why);
   bool is_away() const;
-  /// True if it is at most half full with this, so that replies have the other half.
+  /// Returns true if the queue would be at most half full with these bytes. The other half is kept
+  /// for records whose replies wait.
   bool has_room(size_t bytes) const;
 
   /// Sets the number of records that may still be added, because the server may have lost them.
   /// drain() and stats() count them.
   void expect(size_t count);
-  /// Waits until everything is written. Returns how much is not.
+  /// Waits until everything is written, but not longer than `until`. Returns the number of
+  /// unwritten records.
   size_t drain(Clock::time_point until);
   Stats stats() const;
 
@@ -85,11 +88,11 @@ class WriteQueue {
   Item take();
   std::function<void()> release(Item& item);
   std::function<void()> settle(Item item, const Result<void>& written);
-  size_t left() const;
+  size_t count_unwritten() const;
   void refuse_for_now(const Error& why);
-  void take_again();
+  void retry_failed();
   void stop_waiting();
-  void bound(std::vector<std::function<void()>>& done);
+  void drop_excess(std::vector<std::function<void()>>& done);
 
   const std::string server_;
   const size_t bytes_max_;

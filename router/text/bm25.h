@@ -6,8 +6,8 @@
 namespace signalbox::text {
 
 struct Bm25 {
-  double k1 = 1.2;  // how much a term counts that occurs again
-  double b = 0.75;  // how much long texts count less, 0 to 1
+  double k1 = 1.2;  // how much repeated occurrences of a term count
+  double b = 0.75;  // how strongly long texts are penalised, 0 to 1
 
   /// The weight of a term that `holders` of `texts` texts contain.
   static double rarity(double texts, double holders) {

@@ -1,5 +1,5 @@
 // Walks once over the tokens. Dates are tried before numbers, and numbers before names, because the
-// later ones would match parts of the earlier ones.
+// reader of a number would match a part of a date, and that of a name a part of either.
 
 #include "router/text/facts.h"
 

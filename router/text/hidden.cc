@@ -10,16 +10,16 @@
 #include "base/ascii.h"
 #include "base/base64.h"
 #include "base/utf8.h"
+#include "router/text/lookalikes.h"
 #include "router/text/normalize.h"
+#include "router/text/rearranged.h"
 
 namespace signalbox::text {
 namespace {
 
 constexpr size_t kChangedMin = 3;
-constexpr size_t kRunMin = 16;         // characters of an encoded run
-constexpr size_t kDecodedMin = 8;      // bytes of a decoded text
-constexpr size_t kSampleBytes = 4096;  // read to recognise a moved alphabet
-constexpr size_t kWordsMin = 3;
+constexpr size_t kRunMin = 16;      // characters of an encoded run
+constexpr size_t kDecodedMin = 8;   // bytes of a decoded text
 constexpr size_t kLettersMin = 10;  // that stand alone
 
 bool is_invisible(char32_t c) {
@@ -80,15 +80,26 @@ std::optional<Escape> escape_at(std::string_view text, size_t at) {
   return Escape{*value, end};
 }
 
+// Reads an escape, or a tag character, which stands for ASCII.
+std::optional<Escape> disguised_at(std::string_view text, size_t at) {
+  if (const auto escape = escape_at(text, at)) return escape;
+  if (static_cast<unsigned char>(text[at]) < 0x80) return std::nullopt;
+  const utf8::Decoded here = utf8::decode(text, at);
+  if (here.code_point < 0xE0020 || here.code_point >= 0xE007F) return std::nullopt;
+  return Escape{here.code_point - 0xE0000, at + here.bytes};
+}
+
 // Returns the text in plain characters; nullopt if fewer than kChangedMin differ.
-std::optional<std::string> plain_characters(std::string_view text) {
+std::optional<std::string> plain_characters(std::string_view source) {
+  const std::optional<std::string> latin = latin_letters(source);
+  const std::string_view text = latin ? std::string_view(*latin) : source;
   std::string out;
   out.reserve(text.size());
-  size_t changed = 0;
+  size_t changed = latin ? kChangedMin : 0;
   for (size_t at = 0; at < text.size();) {
-    if (const auto escape = escape_at(text, at)) {
-      utf8::append(out, escape->character);
-      at = escape->end;
+    if (const auto disguised = disguised_at(text, at)) {
+      utf8::append(out, disguised->character);
+      at = disguised->end;
       ++changed;
       continue;
     }
@@ -98,8 +109,7 @@ std::optional<std::string> plain_characters(std::string_view text) {
     }
     const utf8::Decoded here = utf8::decode(text, at);
     const char32_t c = here.code_point;
-    const char ascii = c >= 0xE0020 && c < 0xE007F ? static_cast<char>(c - 0xE0000) : ascii_of(c);
-    if (ascii != '\0') {
+    if (const char ascii = ascii_of(c); ascii != '\0') {
       out.push_back(ascii);
       ++changed;
     } else if (is_invisible(c)) {
@@ -297,57 +307,7 @@ void add_spaced_runs(std::string_view text, std::vector<HiddenText>& out) {
   finish();
 }
 
-// Words that most English requests contain.
-constexpr auto kCommon = std::to_array<std::string_view>(
-    {"a",     "about",  "all",      "an",    "and",    "any",   "are",  "as",  "be",
-     "can",   "do",     "for",      "from",  "give",   "how",   "i",    "if",  "in",
-     "is",    "it",     "me",       "my",    "no",     "not",   "of",   "on",  "or",
-     "out",   "please", "previous", "rules", "system", "tell",  "that", "the", "then",
-     "these", "this",   "to",       "what",  "with",   "write", "you",  "your"});
-
-size_t common_words(std::string_view text) {
-  static_assert(std::ranges::is_sorted(kCommon));
-  size_t found = 0;
-  for (size_t at = 0; at < text.size(); ++at) {
-    const size_t begin = at;
-    while (at < text.size() && ascii::is_word_byte(text[at])) ++at;
-    const std::string word = ascii::lower_case(text.substr(begin, at - begin));
-    found += std::ranges::binary_search(kCommon, std::string_view(word)) ? 1 : 0;
-  }
-  return found;
-}
-
-std::string moved(std::string_view text, int by) {
-  constexpr int kLetters = 26;
-  std::string out(text);
-  for (char& c : out) {
-    if (!ascii::is_alpha(c)) continue;
-    const char first = ascii::is_upper(c) ? 'A' : 'a';
-    c = static_cast<char>(first + (c - first + by) % kLetters);
-  }
-  return out;
-}
-
-// Returns the text reversed or moved along the alphabet if that makes English of it.
-std::optional<std::string> rearranged(std::string_view text) {
-  const std::string_view sample = text.substr(0, kSampleBytes);
-  const size_t here = common_words(sample);
-  size_t best = std::max(kWordsMin - 1, 2 * here);
-  std::optional<std::string> out;
-  for (int by = 1; by < 26; ++by) {
-    const size_t words = common_words(moved(sample, by));
-    if (words <= best) continue;
-    best = words;
-    out = moved(text, by);
-  }
-  if (common_words(std::string(sample.rbegin(), sample.rend())) > best)
-    out = std::string(text.rbegin(), text.rend());
-  return out;
-}
-
-}  // namespace
-
-std::vector<HiddenText> encoded_texts(std::string_view text) {
+std::vector<HiddenText> digit_runs(std::string_view text) {
   std::vector<HiddenText> out;
   add_runs(text, is_base64, base64_text, out);
   add_runs(text, is_base32, base32_text, out);
@@ -358,8 +318,31 @@ std::vector<HiddenText> encoded_texts(std::string_view text) {
   return out;
 }
 
+// Adds what runs of entities, escapes and tag characters stand for.
+void add_disguised_runs(std::string_view text, std::vector<HiddenText>& out) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    HiddenText run{.text = {}, .begin = at, .end = at};
+    while (run.end < text.size()) {
+      const auto disguised = disguised_at(text, run.end);
+      if (!disguised) break;
+      utf8::append(run.text, disguised->character);
+      run.end = disguised->end;
+    }
+    at = std::max(at, run.end);
+    if (is_text(run.text)) out.push_back(std::move(run));
+  }
+}
+
+}  // namespace
+
+std::vector<HiddenText> encoded_texts(std::string_view text) {
+  std::vector<HiddenText> out = digit_runs(text);
+  add_disguised_runs(text, out);
+  return out;
+}
+
 std::vector<HiddenText> hidden_texts(std::string_view text) {
-  std::vector<HiddenText> out = encoded_texts(text);
+  std::vector<HiddenText> out = digit_runs(text);
   const auto add_whole = [&](std::string found, bool is_complete) {
     out.push_back(
         {.text = std::move(found), .begin = 0, .end = text.size(), .is_complete = is_complete});
@@ -371,8 +354,7 @@ std::vector<HiddenText> hidden_texts(std::string_view text) {
   } else {
     add_spaced_runs(text, out);
   }
-  // Moving the alphabet back also moves words that were plain.
-  if (auto moved_back = rearranged(text)) add_whole(*std::move(moved_back), false);
+  if (auto readable = rearranged(text)) add_whole(*std::move(readable), true);
   return out;
 }
 

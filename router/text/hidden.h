@@ -18,16 +18,17 @@ struct HiddenText {
 /// Returns the texts hidden in a text:
 /// - what runs of base64, base32, hexadecimal and binary digits stand for, if that is text;
 /// - runs of letters between spaces ("i g n o r e   a l l"), joined;
-/// - the text with fullwidth, mathematical and tag characters as ASCII, with entities (&#73;) and
-///   escapes (%49, \u0049) resolved, and without invisible characters, if at least three characters
-///   differ;
-/// - the text moved along the alphabet (ROT13 and others) or reversed, if that has more common
-///   English words than the text itself.
+/// - the text with fullwidth, mathematical and tag characters as ASCII, with letters that look like
+///   Latin ones as these, with entities (&#73;) and escapes (%49, \u0049) resolved, and without
+///   invisible characters, if at least three characters differ;
+/// - the text with words that were moved along the alphabet (ROT13 and others) and lines that were
+///   reversed in their plain form, if that is English.
 /// Decodes once, but base64 of base64 completely. The results together have at most about three
 /// times the bytes of the text. Takes linear time.
 std::vector<HiddenText> hidden_texts(std::string_view text);
 
-/// Returns only what runs of base64, base32, hexadecimal and binary digits stand for.
+/// Returns only what runs of base64, base32, hexadecimal and binary digits, of entities and
+/// escapes, and of tag characters stand for.
 std::vector<HiddenText> encoded_texts(std::string_view text);
 
 }  // namespace signalbox::text

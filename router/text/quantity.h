@@ -13,7 +13,7 @@
 
 namespace signalbox::text {
 
-/// The precision that the words around a number leave it.
+/// The precision of a number according to the words around it.
 enum class Hedge : uint8_t { kNone, kAbout, kOver, kUnder, kAtLeast, kAtMost };
 
 struct Reading {

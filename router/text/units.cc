@@ -1,5 +1,5 @@
-// A table of all names, with plurals and metric prefixes. Deriving these by rules would take more
-// words for units.
+// A table of all names, with plurals and metric prefixes. A table is shorter than rules that derive
+// the names.
 
 #include "router/text/units.h"
 

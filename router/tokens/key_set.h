@@ -18,8 +18,8 @@ inline constexpr size_t kKeysMax = 100;
 class KeySet {
  public:
   /// Keys that cannot verify one of our algorithms are left out: secrets, keys for encryption,
-  /// other curves, short keys. No key may be left: so an issuer withdraws all. Errors: kInvalid,
-  /// kTooLarge.
+  /// other curves, short keys. The set may be empty, because an issuer withdraws all of its keys in
+  /// this way. Errors: kInvalid, kTooLarge.
   static Result<KeySet> parse(std::string_view text);
 
   /// Returns the key of that id for the algorithm. Without an id it returns the only key that fits.

@@ -1,5 +1,5 @@
-// Reading never happens on an event loop: a thread a source waits for the server, and requests that
-// need its result wait without a thread.
+// Keys are never read on an event loop. Each source has a thread that waits for the server, and
+// requests that need the result wait without a thread.
 
 #include "router/tokens/key_source.h"
 
@@ -231,8 +231,8 @@ void KeySource::follow() {
     lock.lock();
     is_reading_ = false;
     for (const auto& each : std::exchange(waiters_, {})) each();
-    // The poster ends only when its name server answers. Requests need the lock, so it is released
-    // meanwhile.
+    // The poster's destructor may wait for a name server. Release the lock meanwhile, because
+    // requests need it.
     lock.unlock();
     poster_.reset();
     lock.lock();
@@ -253,7 +253,8 @@ Result<std::shared_ptr<KeySource>> KeySources::of(const KeyOrigin& origin) {
   return out;
 }
 
-// The last user may be an event loop, so another thread waits for the end of the source.
+// The last user may be an event loop, which must not block, so another thread waits for the end of
+// the source.
 void KeySources::end(std::unique_ptr<KeySource> source) {
   const std::lock_guard lock(ending_);
   std::erase_if(ends_,

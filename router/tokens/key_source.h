@@ -48,7 +48,8 @@ class KeySource {
   /// Reads the keys at once on its thread. A file is read before this returns. Errors: those of a
   /// file that cannot be read.
   static Result<std::unique_ptr<KeySource>> create(KeyOrigin origin);
-  /// It may wait for a name server that does not answer, like stop(). No lock is held meanwhile.
+  /// Like stop(), it may block on a name server that does not respond, but it holds no lock
+  /// meanwhile.
   ~KeySource();
 
   struct Snapshot {
@@ -60,8 +61,8 @@ class KeySource {
   /// Only the generation; 0: there are no keys.
   uint64_t generation() const;
 
-  /// Returns true if the keys are being read. Begins to read them if no request has caused that
-  /// within 30 seconds.
+  /// Returns true if the keys are being read. Begins to read them unless another request has done
+  /// so within 30 seconds.
   bool refresh();
   /// Calls `wake` once on the source's thread when the reading in progress has ended. Returns false
   /// if none is in progress or too many wait.
@@ -106,7 +107,8 @@ class KeySource {
 };
 
 /// The sources of a process. They outlive reloads, so that a reload while an issuer is away loses
-/// no keys. It outlives its sources, and its destructor waits for their ends. Thread-safe.
+/// no keys. This object must outlive its sources; its destructor waits until they have ended.
+/// Thread-safe.
 class KeySources {
  public:
   /// Returns the source of that origin, a new one if nobody uses one. Errors: KeySource::create().

@@ -1,5 +1,5 @@
-// The claims are read before the signature only to find the issuer: the key comes from the issuer
-// that the configuration names, so a token that names another one by itself gains nothing.
+// The claims are read before the signature is verified, but only to find the issuer. Only issuers
+// in the configuration have keys here, so a token gains nothing by naming another one.
 
 #include "router/tokens/verifier.h"
 
@@ -31,8 +31,8 @@ Owner owner_of(Identity identity, const config::TokenIssuer& issuer) {
   return std::make_shared<const config::ClientKey>(std::move(out));
 }
 
-/// Returns the reason why there is no key for the token, and the keys to wait for. A client gets no
-/// details about the issuer's server, because nothing about the client is known; the log has them.
+/// Returns the reason why there is no key for the token, and the keys to wait for. The client gets
+/// no details about the issuer's server, because it is not authenticated yet; the log has them.
 Verification without_key(const std::shared_ptr<KeySource>& source, const KeySource::Snapshot& state,
                          const config::TokenIssuer& issuer, const Token& token) {
   const bool is_new = state.keys == nullptr ||

@@ -25,12 +25,13 @@ using Owner = std::shared_ptr<const config::ClientKey>;
 struct Verification {
   Owner owner;           // null: refused
   TokenRefusal refusal;  // if it is
-  /// The keys that the token needs are being read: wait() and verify again. Null: no waiting helps.
+  /// If not null, the issuer's keys are still being read: wait() for them and verify again. Null:
+  /// waiting does not help.
   std::shared_ptr<KeySource> awaited = nullptr;
 };
 
 /// Tokens that were verified, by their digests, for as long as they and the issuer's keys stay
-/// valid. Full, it forgets the older half. Thread-safe.
+/// valid. When it is full, it forgets the older half. Thread-safe.
 class Remembered {
  public:
   struct Entry {

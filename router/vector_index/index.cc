@@ -174,8 +174,8 @@ Result<std::vector<Hit>> VectorIndex::search(uint64_t partition, std::span<const
   return at->second.search(query.point(), std::min(k, kHitsMax));
 }
 
-// A place is there before its row is added, and goes before its row is removed. The row itself
-// decides whether it is the one of that id.
+// A place is added before its row and removed before its row. So this function checks the id in the
+// row itself.
 Result<std::vector<std::optional<float>>> VectorIndex::cosines(std::span<const uint64_t> ids,
                                                                std::span<const float> x) const {
   SIGNALBOX_TRY(const Quantized query, state_->quantize(x));

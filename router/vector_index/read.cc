@@ -1,5 +1,5 @@
 // Stores a partition in a snapshot: its rows, and the links of every node on every level. Loading
-// checks every property that searches and changes rely on, since those check nothing.
+// checks every property on which searches and changes rely, because they do no checks themselves.
 
 #include <algorithm>
 

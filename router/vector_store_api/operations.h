@@ -32,7 +32,7 @@ struct ApiRoute {
   const char* method;
   const char* path;  // whole, or a prefix that ends in '/'
   Operation operation;
-  bool changes;  // something that is stored
+  bool changes;  // true: it changes stored records
 };
 std::span<const ApiRoute> api_routes();
 /// True for a search of a store, which only reads and runs a model.

@@ -31,7 +31,7 @@ std::string written(const Record& record) {
 }
 
 std::string deleted(std::string_view id, std::string_view object);
-/// The numbers of files and stores that a user had.
+/// Writes the numbers of a user's files and stores that were deleted.
 std::string deleted(const vector_stores::VectorStores::Removed& removed);
 
 std::string results(std::span<const std::string> queries,

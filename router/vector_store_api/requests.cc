@@ -1,5 +1,5 @@
-// Members that the router does not know are passed over, as OpenAI's clients expect. Those that
-// stand for something that is not built are refused.
+// Unknown members are ignored, as OpenAI's clients expect. Members that request a missing feature
+// are refused.
 
 #include "router/vector_store_api/requests.h"
 
@@ -352,7 +352,7 @@ Result<SearchBody> read_search(std::string_view body) {
   if (const auto filters = find_given(root, "filters")) {
     SIGNALBOX_TRY(out.filter, vector_stores::read_filter(*filters));
   }
-  // The reply has the query that was searched for, which is always the client's own.
+  // Queries are never rewritten: the reply returns the client's own query.
   const auto rewrites = find_given(root, "rewrite_query");
   if (rewrites && !rewrites->is_bool())
     return fail(Code::kInvalid, "rewrite_query: expected a boolean, found {}",

@@ -43,12 +43,13 @@ ErrorReply error_reply(const Error& error) {
   }
 }
 
-/// Replies with whole files, which lie in memory until slow clients have read them. Owned by the
-/// routes of one configuration and by the replies in progress.
+/// The number of downloads in progress, which is limited because whole files stay in memory until
+/// slow clients have read them. Owned by the routes of one configuration and by the replies in
+/// progress.
 using Downloads = std::shared_ptr<std::atomic<uint32_t>>;
 constexpr uint32_t kDownloadsMax = 16;
 
-/// Counts one for its own lifetime.
+/// Counts one download as long as it lives.
 class Download {
  public:
   explicit Download(Downloads all) : all_(std::move(all)), admitted_(++*all_ <= kDownloadsMax) {}
@@ -158,7 +159,8 @@ admin::AdminReply answer_operator(VectorStores* stores, const http::Request& req
   return {200, outcome->body, outcome->content_type};
 }
 
-/// Removes what the user in the query has, for operators who must not read it.
+/// Removes everything that the user in the query has. Operators may do that without the right to
+/// read it.
 admin::AdminReply remove_of_user(VectorStores* stores, const http::Request& request,
                                  const config::Config& config) {
   if (stores == nullptr) return not_enabled();

@@ -77,7 +77,7 @@ std::vector<std::string> DiskRecords::recover(Registry& registry) const {
   return reports;
 }
 
-// A router that was killed has removed the entry and not its vectors yet.
+// A router that was killed may have removed an entry, but not its vectors.
 void DiskRecords::remove_orphans(const std::vector<std::string>& names, const Registry& registry,
                                  std::vector<std::string>& reports) const {
   std::set<std::string> known;
@@ -90,7 +90,7 @@ void DiskRecords::remove_orphans(const std::vector<std::string>& names, const Re
   }
 }
 
-// The later one of two entries of a file has replaced the other.
+// If a file has two entries, the later one has replaced the other.
 void DiskRecords::recover_entries(std::vector<Entry> entries, Registry& registry,
                                   std::vector<std::string>& reports) const {
   std::ranges::sort(entries, {}, &Entry::number);
@@ -101,7 +101,8 @@ void DiskRecords::recover_entries(std::vector<Entry> entries, Registry& registry
           fmt::format("{}: its store or its file is missing", name_in_folder(entry.id, kEntryEnd)));
       continue;
     }
-    // Two folders were put together: vectors of two entries must not have the same ids.
+    // Somebody has merged two folders. Give a new number, because two entries must not share the
+    // ids of their vectors.
     if (registry.entry(entry.number) != nullptr) entry.number = registry.next_number();
     if (const RegisteredEntry* const old = registry.entry(entry.store, entry.file)) {
       if (const auto removed = remove(old->entry); !removed)

@@ -10,8 +10,8 @@
 namespace signalbox::vector_stores {
 
 /// Cuts the text so that the model reads each chunk completely. A model on a server does not report
-/// its tokens; there the chunks have at most the bytes that `chunking` allows. Errors: kTooLarge
-/// for more than `chunks_max` chunks; those of the model's tokenizer.
+/// its tokens, so its chunks are limited by the bytes that `chunking` allows. Errors: kTooLarge for
+/// more than `chunks_max` chunks; those of the model's tokenizer.
 Result<std::vector<std::string_view>> cut_for(const engine::TextEmbedder& model,
                                               std::string_view text, const Chunking& chunking,
                                               size_t chunks_max);

@@ -1,5 +1,5 @@
-// A failure that may pass, such as that of a server, is tried again for ever, with pauses: after a
-// change of the model, nobody would attach the files again.
+// A failure that may be temporary, such as that of a server, is retried for ever, with pauses.
+// Otherwise, after a change of the model, nobody would attach the files again.
 
 #include "router/vector_stores/indexer.h"
 
@@ -175,11 +175,11 @@ Indexer::Outcome Indexer::run(const Job& job, const std::stop_token& stop) {
       embedded = tl::unexpected<Error>(std::move(written).error());
   }
   const bool has_written = embedded.has_value();
-  const Result<bool> published = embedded ? publish(job, *std::move(embedded), Room::kNeeded)
+  const Result<bool> published = embedded ? publish(job, *std::move(embedded), Admission::kRequired)
                                           : tl::unexpected<Error>(std::move(embedded).error());
   if (published && *published) return Outcome::kDone;
-  // An attempt that may be repeated leaves the vectors of another model, which show that the entry
-  // was done.
+  // Before a retry, keep the vectors of another model, because they show that the entry was
+  // completed once.
   if (has_written || (!published && is_final(published.error().code))) {
     if (const auto removed = disk_.remove_embedded(job.entry); !removed)
       log::warn("vector_stores", "{}", removed.error().message);
@@ -227,13 +227,13 @@ Result<void> Indexer::restore(const Job& job) {
   const Embedder& embedder = job.round.embedder;
   if (embedded.model != embedder.name || embedded.dim != embedder.model->dim())
     return fail(Code::kNotFound, "another model has embedded it");
-  SIGNALBOX_TRY(const bool is_done, publish(job, std::move(embedded), Room::kTaken));
+  SIGNALBOX_TRY(const bool is_done, publish(job, std::move(embedded), Admission::kGranted));
   if (!is_done) return fail(Code::kCancelled, "the entry is not needed any more");
   return {};
 }
 
-// Its rows are in the index before the registry has its chunks, so that no search waits for them.
-Result<bool> Indexer::publish(const Job& job, Embedded embedded, Room room) {
+// Adds the rows to the index before the registry gets the chunks, so that no search waits for them.
+Result<bool> Indexer::publish(const Job& job, Embedded embedded, Admission admission) {
   const uint64_t number = job.entry.number;
   const std::vector<std::string_view> texts(embedded.chunks.begin(), embedded.chunks.end());
   word_search::TextWords words(texts);
@@ -245,21 +245,22 @@ Result<bool> Indexer::publish(const Job& job, Embedded embedded, Room room) {
   Result<bool> registered = false;
   {
     const std::lock_guard lock(shared_.mutex);
-    registered = enter(job, std::move(chunks), bytes, room);
+    registered = enter(job, std::move(chunks), bytes, admission);
   }
   if (!registered || !*registered) remove_rows(*job.round.index, number, count);
   return registered;
 }
 
-// If this failed, vectors would be deleted, and a client would have to attach the file again. So an
-// entry that was admitted keeps its bytes, even if their bound is lower now or words count for
-// more. The bound of chunks is checked at each start.
-Result<bool> Indexer::enter(const Job& job, Chunks chunks, uint64_t bytes, Room room) {
+// An entry that was admitted before is not refused for its bytes, even if the limit is lower now or
+// words take more. Otherwise its vectors would be deleted, and a client would have to attach the
+// file again. The limit of chunks is checked at each start.
+Result<bool> Indexer::enter(const Job& job, Chunks chunks, uint64_t bytes, Admission admission) {
   Registry& registry = shared_.registry;
   RegisteredEntry* const registered = registry.entry(job.entry.number);
   if (!is_open(job)) return false;
   SIGNALBOX_TRY_VOID(registry.admit_chunks(job.entry.store, chunks->texts.size()));
-  if (room == Room::kNeeded) SIGNALBOX_TRY_VOID(registry.admit_bytes(job.file.owner, bytes));
+  if (admission == Admission::kRequired)
+    SIGNALBOX_TRY_VOID(registry.admit_bytes(job.file.owner, bytes));
   registry.set_chunks(*registered, std::move(chunks), bytes, job.round.number);
   return true;
 }
@@ -275,7 +276,8 @@ void Indexer::fail_entry(const Job& job, const Error& error) {
     registered->entry.error = error.message;
     failed = registered->entry;
   }
-  // An operator may bring back a file that is damaged, so the next start tries again.
+  // Do not record this failure: an operator may restore the damaged file, so the next start tries
+  // again.
   if (error.code == Code::kCorrupt) return;
   if (const auto written = disk_.write(failed); !written)
     log::warn("vector_stores", "{}", written.error().message);
@@ -321,7 +323,7 @@ std::vector<Found> found_of(Registry& registry, std::span<const ChunkHit> hits,
 
 }  // namespace
 
-// The entries, their chunks and the index are of one round, also if another begins meanwhile.
+// Uses entries, chunks and an index of one round, even if another round begins meanwhile.
 Result<std::vector<Found>> Indexer::search(std::string_view id, const Search& search,
                                            const engine::Patience& patience) const {
   Round round;

@@ -17,8 +17,8 @@
 
 namespace signalbox::vector_stores {
 
-/// The registry and the locks around them. Whoever changes records holds `changing` and then, while
-/// the registry changes, `mutex`. Nothing waits for a disk or a model under `mutex`.
+/// The registry and its locks. A thread that changes records holds `changing`, and also `mutex`
+/// while it changes the registry. No thread waits for a disk or a model while it holds `mutex`.
 struct SharedRegistry {
   std::mutex changing;
   mutable std::mutex mutex;
@@ -36,7 +36,7 @@ class Indexer {
   void set_embedder(Embedder embedder);
   /// Embeds a new entry.
   void add(uint64_t number);
-  /// Removes what an entry had in the index, once it is not in the registry any more.
+  /// Removes an entry's chunks from the index. Call it after the entry has left the registry.
   void remove(uint64_t number, size_t chunks);
 
   /// Searches the store of that id, whoever owns it.
@@ -46,7 +46,7 @@ class Indexer {
  private:
   using Index = std::shared_ptr<vector_index::VectorIndex>;  // shared with searches in progress
 
-  /// The time of one embedding model.
+  /// The period in which one embedding model is in use.
   struct Round {
     uint64_t number = 0;  // 0: there was no model yet
     Embedder embedder;
@@ -67,15 +67,16 @@ class Indexer {
   Result<Embedded> embed(const Job& job, const std::stop_token& stop) const;
   bool is_wanted(const Job& job) const;
   bool is_open(const Job& job) const;  // the same, under the lock of the registry
-  /// Takes the vectors from the disk. Errors: those of reading; kNotFound if another model made
+  /// Reads the vectors from the disk. Errors: those of reading; kNotFound if another model made
   /// them.
   Result<void> restore(const Job& job);
-  /// The room that chunks need. kTaken: they lay on the disk, so they were admitted before.
-  enum class Room : uint8_t { kNeeded, kTaken };
+  /// The admission of chunks. kRequired: they must fit the limits. kGranted: they were on the disk,
+  /// so they were admitted before.
+  enum class Admission : uint8_t { kRequired, kGranted };
   /// Returns false if the entry is not wanted any more.
-  Result<bool> publish(const Job& job, Embedded embedded, Room room);
+  Result<bool> publish(const Job& job, Embedded embedded, Admission admission);
   /// Returns false if the entry is not wanted any more. Under the lock of the registry.
-  Result<bool> enter(const Job& job, Chunks chunks, uint64_t bytes, Room room);
+  Result<bool> enter(const Job& job, Chunks chunks, uint64_t bytes, Admission admission);
   void fail_entry(const Job& job, const Error& error);
   Job job_of(const Entry& entry) const;  // under the lock of the registry
 

@@ -21,7 +21,7 @@ tl::unexpected<Error> damaged(std::string_view what) {
   return fail(Code::kCorrupt, "{}: missing, of another type or out of range", what);
 }
 
-/// Reads the members of a record; the first that is missing makes it fail.
+/// Reads the members of a record and fails at the first missing one.
 class RecordReader {
  public:
   explicit RecordReader(const json::Value& root) : root_(root) {}

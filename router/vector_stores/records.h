@@ -56,7 +56,7 @@ enum class Status : uint8_t { kInProgress, kCompleted, kFailed, kCancelled };
 /// "in_progress", "completed", "failed", "cancelled".
 std::string_view name_of(Status status);
 
-/// How many entries have each status.
+/// The number of entries with each status.
 struct StatusCounts {
   size_t in_progress = 0, completed = 0, failed = 0, cancelled = 0;
   void add(Status status);

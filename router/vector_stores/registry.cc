@@ -1,4 +1,4 @@
-// Lists walk over all records of a kind: they are short beside the reply that is made of them.
+// A list walks over all records of a kind, which takes little time compared with writing the reply.
 
 #include "router/vector_stores/registry.h"
 

@@ -42,8 +42,8 @@ class Registry {
   const File* file(std::string_view owner, std::string_view id) const;
   const Store* store(std::string_view owner, std::string_view id) const;
   const Store* any_store(std::string_view id) const;
-  /// The operators' store of that id, or else the oldest of that name that has not expired, or else
-  /// the oldest of that name.
+  /// Finds the operators' store with that id. Otherwise returns the oldest one with that name, and
+  /// prefers those that have not expired.
   const Store* named_store(std::string_view name, int64_t now) const;
   RegisteredEntry* entry(std::string_view store, std::string_view file);
   RegisteredEntry* entry(uint64_t number);
@@ -59,7 +59,7 @@ class Registry {
   Result<void> admit_bytes(std::string_view owner, uint64_t bytes) const;
   Result<void> admit_chunks(std::string_view store, uint64_t chunks) const;
 
-  /// Bytes of a file that is being written.
+  /// Reserve and release room for a file that is being written.
   void reserve(std::string_view owner, uint64_t bytes);
   void release(std::string_view owner, uint64_t bytes);
 
@@ -74,7 +74,7 @@ class Registry {
   void remove_file(std::string_view id);
   void remove_store(std::string_view id);
   void remove_entry(uint64_t number);
-  /// Null: the chunks are taken away.
+  /// Sets or replaces the chunks; null removes them.
   void set_chunks(RegisteredEntry& registered, Chunks chunks, uint64_t bytes, uint64_t round);
 
   StoreFigures figures(std::string_view store) const;

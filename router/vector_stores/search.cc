@@ -1,5 +1,5 @@
-// A hybrid search takes more candidates than it returns from both searches. The vectors of all of
-// them are compared, because a chunk that only its words have found may be similar as well.
+// A hybrid search takes more candidates from both searches than it returns. It compares the vectors
+// of all of them, because a chunk that only the search by words found may be similar, too.
 
 #include "router/vector_stores/search.h"
 

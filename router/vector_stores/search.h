@@ -1,5 +1,6 @@
 #pragma once
-// Finds chunks among entries by the similarity of vectors, and by words if the search wants it.
+// Finds chunks among entries by the similarity of vectors, and by words if the search requests
+// that.
 
 #include <span>
 #include <vector>

@@ -1,5 +1,5 @@
-// A change, also a removal, goes to the disk first and to the registry then, so that what was
-// acknowledged is on the disk.
+// Every change, a removal included, is made on the disk first and in the registry second, so that
+// acknowledged changes are on the disk.
 
 #include "router/vector_stores/vector_stores.h"
 
@@ -67,7 +67,7 @@ struct VectorStores::Impl {
     return {of, shared.registry.figures(of.id), is_expired(of, seconds_now())};
   }
 
-  /// The store, which is in use from now on. Under the lock of the registry.
+  /// Marks the store as used now. Call it under the lock of the registry.
   Result<void> use(const Store* store, std::string_view id, int64_t now = seconds_now()) {
     if (store == nullptr) return no_store(id);
     if (is_expired(*store, now)) return expired(id);
@@ -168,8 +168,8 @@ struct VectorStores::Impl {
     }
     return out;
   }
-  /// Removes the records of entries that are not in the registry. Nobody could remove them later,
-  /// and they would be there after a restart.
+  /// Removes the records of entries that did not reach the registry. Otherwise nobody could remove
+  /// them later, and a restart would bring them back.
   void withdraw(std::span<const Entry> entries) const {
     for (const Entry& each : entries) {
       if (auto removed = disk.remove(each); !removed)
@@ -269,7 +269,7 @@ void VectorStores::set_embedder(Embedder embedder) {
 
 // --- files ---
 
-// The space is taken before the file is written, so that uploads side by side stay within bounds.
+// Reserves the room before the file is written, so that concurrent uploads stay within the limits.
 Result<File> VectorStores::add_file(std::string_view owner, std::string name, std::string purpose,
                                     std::string_view content) {
   Registry& registry = impl_->shared.registry;
@@ -385,7 +385,8 @@ Result<StoreView> VectorStores::change_store(std::string_view owner, std::string
   return impl_->view(found.store);
 }
 
-// The store goes last: a router that is killed meanwhile has the store with some of its files.
+// Removes the store last. If the router is killed meanwhile, the store remains with some of its
+// files.
 Result<void> VectorStores::remove_store(std::string_view owner, std::string_view id) {
   const std::lock_guard changing(impl_->shared.changing);
   SIGNALBOX_TRY(const std::vector<Entry> all, entries(owner, id));
@@ -414,9 +415,9 @@ Result<std::vector<Entry>> VectorStores::attach_batch(std::string_view owner,
   return impl_->attach(owner, store, std::move(files), new_id(kBatchIdPrefix));
 }
 
-// An entry that was embedded before is done: another model only embeds it anew. The registry comes
-// first, so that no thread completes an entry whose record says that it is cancelled; after an
-// error of the disk, a repeated call writes the records.
+// Skips entries that were embedded before, because another model only embeds them again. Changes
+// the registry first, so that no thread completes an entry whose record is cancelled. After a disk
+// error, a repeated call writes the records.
 Result<void> VectorStores::cancel_batch(std::string_view owner, std::string_view store,
                                         std::string_view batch) {
   const std::lock_guard changing(impl_->shared.changing);

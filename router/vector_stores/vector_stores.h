@@ -1,7 +1,7 @@
 #pragma once
 // Files of clients, and stores in which their chunks are found by similarity. Everything lies in a
 // folder and in memory. Each file and each store has an owner, and every function needs the owner's
-// name, so that nobody reaches what is another's.
+// name, so that nobody reaches the files of another owner.
 
 #include <filesystem>
 #include <memory>
@@ -54,7 +54,7 @@ struct StoreView {
   bool is_expired = false;
 };
 
-/// A file that a store takes up.
+/// A file to add to a store.
 struct Addition {
   std::string file;
   Chunking chunking = {};
@@ -69,9 +69,8 @@ struct Search {
   std::span<const std::string> files = {};  // ids; empty: all files
   size_t most = 10;
   double similarity_min = -1;
-  /// Null: by similarity alone. Otherwise the words of the queries count, too: of all queries
-  /// together, and a chunk that is less similar is found if it has a distinctive word
-  /// (word_search::find_words).
+  /// If null, only similarity counts. Otherwise the words of all queries count, too, and a less
+  /// similar chunk is found if it contains a distinctive word (word_search::find_words).
   const word_search::Hybrid* hybrid = nullptr;
   /// The embedding of the only query, if it is known, with the name of its space.
   std::span<const float> vector = {};  // (dim)
@@ -96,7 +95,7 @@ class VectorStores {
   /// Stops the work in progress; the next start goes on with it.
   ~VectorStores();
 
-  /// Holds from the next change on.
+  /// Takes effect at the next change.
   void set_limits(Limits limits);
   /// Chunks that another model has embedded are embedded anew, and are not found until then.
   void set_embedder(Embedder embedder);
@@ -149,7 +148,7 @@ class VectorStores {
   struct Removed {
     size_t files = 0, stores = 0;
   };
-  /// Removes everything that the owner has. An error leaves what is not removed yet.
+  /// Removes everything that the owner has. After an error, some of it may remain.
   Result<Removed> remove_all(std::string_view owner);
 
   struct Size {

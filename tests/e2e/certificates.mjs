@@ -7,7 +7,7 @@ import { join } from "node:path";
 const kKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
 const openssl = (folder, ...words) => execFileSync("openssl", words, { stdio: "ignore", cwd: folder });
 
-/// Makes NAME.pem and NAME.key of an authority.
+/// Makes the certificate NAME.pem and the key NAME.key of an authority.
 export function makeAuthority(folder, name) {
   openssl(folder, "req", "-x509", ...kKey, "-keyout", `${name}.key`, "-out", `${name}.pem`, "-days", "2", "-subj", `/CN=${name}`);
 }

@@ -47,7 +47,7 @@ export async function isOpen(port) {
   return open;
 }
 
-/// The environment for the servers of the system, which may not be in the PATH of a user.
+/// The environment for servers in system folders, which may be missing in the PATH of a user.
 export const kSystemEnv = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
 
 /// Returns the names of those programs that are not installed, or "".
@@ -69,9 +69,9 @@ async function statusOf(url, authority) {
 }
 
 export class Daemon {
-  /// `configuration(port, managementPort)` returns the YAML. SIGNALBOX names the program. `put(file, text)` writes the
-  /// file if it is to be more than a plain file. `authority` (PEM) has signed the management listener's certificate, if
-  /// it has one. Waits until `/ready` has the status `wanted`.
+  /// `configuration(port, managementPort)` returns the YAML. SIGNALBOX names the program. `put(file, text)` may replace
+  /// the function that writes the file, for example to write a link. `authority` (PEM) has signed the management
+  /// listener's certificate, if it has one. Waits until `/ready` has the status `wanted`.
   static async start(configuration, put = writeFile, authority = "", wanted = 200) {
     assert.ok(process.env.SIGNALBOX, "SIGNALBOX: expected the path of the program to test");
     const daemon = new Daemon();
@@ -142,12 +142,12 @@ export async function metric(daemon, name) {
 /// Returns the hash of a key as files have it.
 export const hashOf = (key) => `sha256:${createHash("sha256").update(key).digest("hex")}`;
 
-/// Waits until the router has counted, charged, logged and recorded each request whose client has the answer. The client gets
-/// it before all this.
+/// Waits until the router has counted, charged, logged and recorded every answered request, because the client gets the
+/// answer before that.
 export const settled = (daemon) => until(async () => (await metric(daemon, "signalbox_requests_in_flight")) === 0, "the end of all requests");
 
-/// Waits until the router accepts a key. The client has an address of its own, because the router refuses an address with many
-/// failures, and those of this wait may be many.
+/// Waits until the router accepts a key. This wait may fail many times, and the router refuses an address with many
+/// failures, so it sends from an address of its own.
 export const accepts = (daemon, key) =>
   until(
     () =>

@@ -1,6 +1,6 @@
 // A stand-in for Envoy in external processing. It consists of Envoy's own protocol files and gRPC's own client, both
-// from npm, and of a small proxy that applies answers as those files describe. It is not Envoy, and only as strict as
-// the protocol files.
+// from npm, and of a small proxy that applies answers as those files describe. It is not Envoy: it checks only the
+// rules of the protocol files.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -43,7 +43,7 @@ export class Conversation {
       if (waiting) waiting(answer);
       else this.#answers.push(answer);
     });
-    this.#call.on("error", () => {}); // the status reports it
+    this.#call.on("error", () => {}); // next() returns the status of the error
     this.status = new Promise((done) => this.#call.on("status", done));
     this.status.then((status) => this.#waiting.forEach((waiting) => waiting({ over: status })));
     this.status.then((status) => (this.over = status));
@@ -92,7 +92,7 @@ function mutated(headers, mutation) {
     assert.ok(!name.startsWith(":"), `${name}: cannot be removed`);
     delete out[name];
   }
-  // Versions of Envoy that read only `append` and other versions must agree.
+  // Some versions of Envoy read only `append`, so both members must have the same meaning.
   for (const { header, append, append_action } of mutation?.set_headers ?? []) {
     assert.equal(append?.value ?? false, append_action === "APPEND_IF_EXISTS_OR_ADD", header.key);
     assert.equal(header.key, header.key.toLowerCase());

@@ -49,7 +49,7 @@ export class Hub {
     response.writeHead(status, { "X-Error-Code": code, "X-Error-Message": message, ...headers }).end(`{"error":"${message}"}`);
   }
 
-  // Answers with a refusal for a repository or a revision that may not be read. Returns undefined then.
+  // Finds a repository and its commit. If they may not be read, sends a refusal and returns undefined.
   #find(id, revision, token, response) {
     const found = this.repositories[id];
     if (!found || (found.private && token !== Hub.token)) return void this.#refuse(response, 401, "RepoNotFound", "Invalid username or password.");

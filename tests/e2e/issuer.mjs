@@ -1,4 +1,4 @@
-// An issuer of tokens: a server with discovery and a key set, whose keys change and which may be away.
+// An issuer of tokens: a server with discovery and a key set. Tests can change its keys and stop it.
 
 import { constants, createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { createServer } from "node:http";

@@ -43,7 +43,8 @@ export class Postgres {
     return hasClient() ? false : "the program was built without PostgreSQL";
   }
 
-  /// The server does not run as root. With the PEM files of a certificate and its key, it takes connections over TLS only.
+  /// Starts the server under another user if the test runs as root, because PostgreSQL refuses root. With the PEM files
+  /// of a certificate and its key, it accepts connections over TLS only.
   static async on(_folder, certificate) {
     const postgres = new Postgres();
     postgres.user = process.getuid() === 0 ? { uid: idOf("-u"), gid: idOf("-g") } : {};
@@ -88,7 +89,7 @@ export class Postgres {
     return this.ask("SELECT convert_from(keys, 'UTF8') FROM signalbox_keys");
   }
 
-  /// Every life begins without data.
+  /// Starts the server without data.
   async start() {
     this.lives = (this.lives ?? 0) + 1;
     execFileSync("cp", ["-a", join(this.folder, "empty"), this.#data()], this.user);
@@ -99,7 +100,8 @@ export class Postgres {
     return join(this.folder, `life-${this.lives}`);
   }
 
-  /// Goes on with the data. Processes of a server that was killed end a moment later, and until then no other starts.
+  /// Starts the server again with its data. The processes of a killed server end a moment later, and no other server
+  /// can start before that.
   async startAgain() {
     const data = this.#data();
     const options = ["-D", data, "-p", this.port, "-h", "127.0.0.1", "-k", this.folder, "-F", ...this.settings.flatMap((each) => ["-c", each])];

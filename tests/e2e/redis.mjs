@@ -1,4 +1,4 @@
-// A real redis-server for tests, and what may happen to it.
+// A real redis-server for tests, and the troubles that may happen to it.
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -35,14 +35,14 @@ export class Redis {
     return this.ask("HGET", "signalbox:keys:set", "text");
   }
 
-  /// Every life begins without data.
+  /// Starts the server without data.
   async start() {
     const options = ["--port", this.port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", this.folder];
     this.process = spawn("redis-server", options.map(String), { stdio: "ignore" });
     await until(async () => (await this.send("PING").catch(() => "")).startsWith("+PONG"), "Redis");
   }
 
-  /// Sends one command, whose words may be quoted, and returns the whole of a reply that is no longer than a megabyte.
+  /// Sends one command, whose words may be quoted, and returns the whole reply, which must fit in a megabyte.
   async ask(...words) {
     const socket = connect(this.port, "127.0.0.1");
     try {

@@ -45,7 +45,8 @@ export async function sayOnceTo(model, daemon, user, text) {
   return { outcome: response.headers.get("x-vsr-memory"), system: model.received.messages.find(({ role }) => role === "system")?.content ?? "" };
 }
 
-/// The same, again while the search failed: on a busy machine the store may take too long, and then no turn is stored.
+/// Like sayOnceTo(), but repeats it while the search fails. On a busy machine the store may take too long, and then no
+/// turn is stored.
 export const sayTo = (model, daemon, user, text) =>
   until(async () => {
     const said = await sayOnceTo(model, daemon, user, text);

@@ -1,4 +1,5 @@
-// Requests to a daemon that keeps records of requests, and to its management API.
+// Helpers for tests of records: they send requests to a daemon that keeps records, and read them over its management
+// API.
 
 import assert from "node:assert/strict";
 

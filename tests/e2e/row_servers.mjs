@@ -1,11 +1,13 @@
-// Doubles of Milvus and of Qdrant, written from the documentation of their REST interfaces and compared with no real server.
-// Each holds the rows of one collection, and can refuse, lie and return with older data.
+// Test doubles of Milvus and of Qdrant. They follow the documentation of the REST interfaces and were not compared with
+// real servers. Each holds the rows of one collection. It can refuse requests, give false replies, and come back with
+// older data.
 
 import { ScriptedUpstream } from "./upstream.mjs";
 
 const compares = { "==": (a, b) => a === b, ">": (a, b) => a > b, "<": (a, b) => a < b, in: (a, b) => b.includes(a) };
 
-/// `mood` is "well", "refuses", "forgets" (it confirms writes and carries none out) or "mixes up" (it applies no filter).
+/// `mood` is "well", "refuses", "forgets" (it confirms writes but does not make them) or "mixes up" (it applies no
+/// filter).
 class RowServer {
   static async start() {
     const double = new this();
@@ -22,14 +24,14 @@ class RowServer {
   remove(id) {
     if (this.mood !== "forgets") this.rows.delete(id);
   }
-  /// The rows in their form as JSON, for a look at what the server knows.
+  /// The rows as JSON, so that a test can check which texts the server has.
   get text() {
     return JSON.stringify([...this.rows.values()]);
   }
   save() {
     return new Map(this.rows);
   }
-  /// Stops the server; a later one has the port and the rows.
+  /// Stops the server. The next one has the same port and rows.
   stop() {
     return this.server.stop();
   }

@@ -1,5 +1,6 @@
-// Tests that two routers share clients' keys over a real server: a key that one makes is accepted by the other, one that is
-// revoked is refused by both, and a server that is killed and comes back empty neither opens the door nor closes it.
+// Tests that two routers share clients' keys over a real server. A key that one router makes is accepted by the other.
+// A revoked key is refused by both. If the server is killed and comes back empty, valid keys stay valid and revoked
+// keys stay revoked.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -44,7 +45,7 @@ const listed = async (daemon, key) => {
   await answer.arrayBuffer();
   return answer.status;
 };
-// Beyond sixty failures a minute, which waiting may cause, a refusal is 429.
+// Accepts 429, too, because repeated attempts may exceed sixty failures a minute.
 const refused = (daemon, key) => until(async () => [401, 429].includes(await listed(daemon, key)), "the key to be refused");
 const works = (daemon, value) => until(async () => (await metric(daemon, "signalbox_shared_keys_works")) === value, `works ${value}`);
 
@@ -164,7 +165,7 @@ export function testSharedKeys(Server) {
       const hash = createHash("sha256").update("sb-own").digest("hex");
       const text = await readFile(late.file, "utf8");
       await writeFile(late.file, text.replace("  access:", `  access:\n    keys: [{name: own, hash: "sha256:${hash}"}]`));
-      await accepts(late, "sb-own"); // a reload with the same store is made although the store is away
+      await accepts(late, "sb-own"); // a reload with the same store succeeds although the store is away
       assert.equal((await readiness()).ready, false);
       await server.start(); // without its data
       for (const daemon of [...daemons, late]) {

@@ -1,4 +1,4 @@
-// A connection to a local port over a link that passes only so many bytes a second.
+// A link to a local port that passes a limited number of bytes per second.
 
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
@@ -7,7 +7,7 @@ const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 /// Copies a stream at that rate.
 async function copy(from, to, rate) {
-  let sent = 0; // when the bytes so far have passed
+  let sent = 0; // the time at which the bytes so far have passed
   for await (const bytes of from) {
     sent = Math.max(sent, Date.now()) + (bytes.length / rate) * 1000;
     if (sent > Date.now()) await pause(sent - Date.now());

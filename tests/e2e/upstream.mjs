@@ -88,9 +88,9 @@ export class RepeatingUpstream {
 }
 
 // A model server whose replies a test defines: `answer(received)` returns {status, headers, body} or {events: [...]},
-// where events are texts, which are sent as they are, or objects, which are sent as events. The stream ends when the
-// promise `ends` is kept, if there is one. `drop()` ends the connection of the last request, and `closed` is kept when
-// that connection ends or its reply is sent.
+// where events are texts, which are sent as they are, or objects, which are sent as events. If there is a promise
+// `ends`, the stream ends when it resolves. `drop()` ends the connection of the last request. `closed` resolves when
+// that connection has ended or its reply was sent.
 export class ScriptedUpstream {
   static async start(port = 0) {
     const upstream = new ScriptedUpstream();
@@ -133,7 +133,7 @@ export class ScriptedUpstream {
 }
 
 // A model server that sends the same tokens each time at fixed intervals in milliseconds, and records when it sent
-// each. Behind a full stop it waits for the promise `released`, if there is one.
+// each. After a full stop it waits for the promise `released`, if there is one.
 export class PacedUpstream {
   static async start(tokens, gapMs) {
     const upstream = new PacedUpstream();

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "engine/engine.h"
+#include "engine/rerank.h"
 #include "engine/signalbox.h"
 #include "tests/engine/random_adapter.h"
 #include "tests/engine/random_network.h"
@@ -110,6 +111,68 @@ TEST_F(CApi, answers_as_the_engine_does) {
   EXPECT_EQ(signalbox_entities(answers, 0, 2, &count), nullptr);
   signalbox_answers_free(answers);
   signalbox_answers_free(nullptr);
+}
+
+TEST_F(CApi, reports_a_text_that_is_cut_and_splits_it_into_windows) {
+  std::string text;
+  while (text.size() < 4000) text += "abc def ";
+  const signalbox_text texts[] = {{text.data(), text.size(), 0}, text_of("abc")};
+  signalbox_answers* answers = nullptr;
+  ASSERT_EQ(signalbox_answer(model_, texts, nullptr, 2, &answers), SIGNALBOX_OK);
+  EXPECT_EQ(signalbox_is_truncated(answers, 0), 1);
+  EXPECT_EQ(signalbox_is_truncated(answers, 1), 0);
+  EXPECT_EQ(signalbox_is_truncated(answers, 2), 0);
+  EXPECT_EQ(signalbox_is_truncated(nullptr, 0), 0);
+  signalbox_answers_free(answers);
+  ASSERT_EQ(signalbox_answer(model_, &texts[1], &texts[0], 1, &answers), SIGNALBOX_OK);
+  EXPECT_EQ(signalbox_is_truncated(answers, 0), 1) << "a pair";
+  signalbox_answers_free(answers);
+
+  size_t count = 0;
+  ASSERT_EQ(signalbox_windows(model_, texts, 0, nullptr, 0, &count), SIGNALBOX_OK);
+  const auto expected = own_->windows(text, 256, 32).value();
+  ASSERT_EQ(count, expected.size());
+  std::vector<signalbox_text> windows(count);
+  ASSERT_EQ(signalbox_windows(model_, texts, 256, windows.data(), count, nullptr), SIGNALBOX_OK);
+  for (size_t i = 0; i < count; ++i)
+    EXPECT_EQ(std::string_view(windows[i].bytes, windows[i].size), expected[i]);
+  ASSERT_EQ(signalbox_answer(model_, windows.data(), nullptr, count, &answers), SIGNALBOX_OK);
+  for (size_t i = 0; i < count; ++i) EXPECT_EQ(signalbox_is_truncated(answers, i), 0);
+  signalbox_answers_free(answers);
+  EXPECT_EQ(signalbox_windows(model_, texts, 15, nullptr, 0, &count), SIGNALBOX_INVALID);
+  EXPECT_EQ(std::string(signalbox_last_error()),
+            fmt::format("windows of 15 tokens, expected 16 to the model's {}", own_->tokens_max()));
+  EXPECT_EQ(count, 0u);
+}
+
+TEST_F(CApi, reranks_as_the_engine_does_and_reports_a_document_that_is_cut) {
+  std::string settings = config("ModernBertForSequenceClassification");
+  constexpr std::string_view kLabels = R"("num_labels":5)";
+  settings.replace(settings.find(kLabels), kLabels.size(), R"("num_labels":1)");
+  const RandomNetwork network(settings, true);
+  signalbox_model* model = nullptr;
+  ASSERT_EQ(signalbox_open(network.directory().c_str(), nullptr, &model), SIGNALBOX_OK);
+  std::string lengthy;
+  while (lengthy.size() < 200'000) lengthy += "g h ";
+  const signalbox_text query = text_of("abc"),
+                       documents[] = {text_of("d e"), text_of("f"), {lengthy.data(), 200'000, 0}};
+  const std::string_view views[] = {"d e", "f", lengthy};
+  signalbox_ranked ranked[3];
+  ASSERT_EQ(signalbox_rerank(model, 0, &query, documents, 3, ranked), SIGNALBOX_OK)
+      << signalbox_last_error();
+  const auto own = TextModel::open(network.directory()).value();
+  const auto expected = rerank(*own, 0, "abc", views).value();
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(ranked[i].index, expected[i].index);
+    EXPECT_EQ(ranked[i].score, expected[i].score);
+    EXPECT_EQ(ranked[i].is_truncated, ranked[i].index == 2 ? 1 : 0);
+  }
+  signalbox_close(model);
+  EXPECT_EQ(signalbox_rerank(model_, 0, &query, documents, 3, ranked), SIGNALBOX_INVALID);
+  EXPECT_NE(std::string(signalbox_last_error()).find("a reranker has one label"),
+            std::string::npos);
+  EXPECT_EQ(signalbox_rerank(model_, 2, &query, documents, 3, ranked), SIGNALBOX_INVALID);
+  EXPECT_STREQ(signalbox_last_error(), "head 2, the model has 2");
 }
 
 // Each text runs with its own adapter or none in one call; another model has the adapter merged.

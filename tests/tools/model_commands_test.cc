@@ -285,6 +285,36 @@ TEST(RerankCommand, orders_documents_by_the_score_of_each_pair) {
   }
 }
 
+TEST(RerankCommand, gives_a_long_document_the_score_of_its_best_window) {
+  const RandomNetwork raw(
+      fmt::format(R"({},"sentence_transformers":{{"activation_fn":"torch.nn.modules.linear.)"
+                  R"(Identity"}}}})",
+                  kRanker),
+      true);
+  const auto model = engine::TextModel::open(raw.directory()).value();
+  std::string text;
+  while (text.size() < 3u * static_cast<size_t>(model->tokens_max()))
+    text += static_cast<char>('a' + text.size() * 7 % 26), text += ' ';
+  const int32_t room = model->tokens_max() - model->tokens({.text = "a b"}).value();
+  float best = -1e30f;
+  const auto windows = model->windows(text, room, room / 8).value();
+  ASSERT_GT(windows.size(), 1u);
+  for (const std::string_view window : windows) {
+    const engine::Input pair{.text = "a b", .pair = window};
+    EXPECT_FALSE(model->is_cut(pair).value());
+    best = std::max(best, model->answer({&pair, 1})->front().scores.front());
+  }
+  const Outcome whole = run("rerank", raw, R"({"query": "a b", "documents": [")" + text + "\"]}");
+  EXPECT_NEAR(ranked(whole).at(0), best, 1e-6);
+  EXPECT_EQ(whole.out.find("truncated"), std::string::npos);
+  std::string longer;
+  for (int i = 0; i < 70; ++i) longer += text;
+  const std::string row = R"({"query": "a b", "documents": ["c", ")" + longer + "\"]}";
+  const Outcome cut = run("rerank", raw, row);
+  EXPECT_NE(cut.out.find("\"truncated\":true"), std::string::npos) << cut.out;
+  EXPECT_NE(cut.err.find("1 of 2 texts is longer than a query of"), std::string::npos) << cut.err;
+}
+
 TEST(RerankCommand, refuses_other_heads_and_names_the_place_of_a_bad_row) {
   const RandomNetwork ranker(fmt::format("{}}}", kRanker), true);
   const Outcome labels = run("rerank", network(kSequence, kLabels), "");

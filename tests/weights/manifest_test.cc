@@ -230,6 +230,10 @@ TEST(ManifestPlaces, the_command_puts_the_model_where_it_is_searched) {
   EXPECT_EQ(pull_command("/x/signals/pii"), "signalbox models pull signals --to /x");
   EXPECT_EQ(pull_command("models/domain"), "");  // a head is not a model of its own
   EXPECT_EQ(pull_command("models/unheard-of"), "");
+  EXPECT_EQ(pull_command("models/Vela-1.0-Encoder-307M-Guard"),
+            "signalbox models pull hf:vllm-sr/Vela-1.0-Encoder-307M-Guard");
+  EXPECT_EQ(pull_command("models/mmbert32k-intent"),
+            "signalbox models pull hf:llm-semantic-router/mmbert32k-intent-classifier-lora");
 }
 
 // The build stores the list and the files separately.

@@ -170,8 +170,8 @@ Result<Added> read_added_tokens(const Field& root, const Settings& settings,
   Added added;
   SIGNALBOX_TRY(std::vector<ListedToken> list, read_list(root, vocabulary, ids_end));
   SIGNALBOX_TRY(added.marks, extend(settings, vocabulary, list, ids_end));
-  // The first of several tokens that become equal counts, and special tokens come before others. So
-  // did the reference, until it began to choose one at random.
+  // If several tokens become equal, the first one counts, and special tokens come before others.
+  // The reference did the same until it began to choose one at random.
   std::stable_partition(list.begin(), list.end(),
                         [](const ListedToken& listed) { return listed.special; });
   std::unordered_set<std::string> seen;  // normalised contents

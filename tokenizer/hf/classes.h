@@ -1,5 +1,5 @@
 #pragma once
-// The classes of tokenizers of Hugging Face's library: what they do where a key of their settings
+// The tokenizer classes of Hugging Face's library, and their behaviour when a key of the settings
 // is missing. Releases 4 and 5 of the library agree unless a comment says otherwise.
 
 #include <array>
@@ -9,20 +9,20 @@ namespace signalbox::tokenizer {
 
 /// The effect of a class on a tokenizer.json.
 enum class ClassKind : uint8_t {
-  kOther,      // nothing without a key that requests it
+  kOther,      // changes nothing unless a key requests it
   kPlain,      // stands for any tokenizer.json, whose normalizer it takes as it is
   kBert,       // sets the options of the BertNormalizer
   kByteLevel,  // sets the prefix space, and so do the classes of RoBERTa
   kRoberta,    // sets trim_offsets, too
-  kMarking,    // makes the marks anew
+  kMarking,    // replaces the marks around a text
 };
 
 struct TokenizerClass {
   std::string_view name;  // without the ending "Fast"
   ClassKind kind = ClassKind::kOther;
-  /// The special tokens that the class has by itself, in the order of kRoles; "" for none.
+  /// The special tokens that the class itself defines, in the order of kRoles; "" for none.
   std::array<std::string_view, 7> roles = {};
-  bool mask_takes_space = false;  // in front of it
+  bool mask_takes_space = false;  // the mask absorbs the space in front of it
   bool has_types = true;          // without model_input_names: a network gets the types of segments
 };
 

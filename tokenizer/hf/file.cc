@@ -1,6 +1,6 @@
-// Reads the whole file, section by section. Of `truncation` only the side counts; like `padding`,
-// it is a setting of the program that saved the file, and here a parameter of each call. `decoder`
-// converts ids to text, which classifiers do not need.
+// Reads the whole file, section by section. Only the side of `truncation` is used. Like `padding`,
+// the rest is a setting of the program that saved the file, and here a parameter of each call.
+// `decoder` converts ids to text, which classifiers do not need.
 
 #include "tokenizer/hf/file.h"
 

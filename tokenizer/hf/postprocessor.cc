@@ -215,8 +215,9 @@ void add_marks(bool adds_bos, bool adds_eos, MarkIds marks, Template& out) {
   }
 }
 
-// Without the key of a mark, release 4 of the library does what the class does by default, and
-// release 5 what the tokenizer.json says. If they differ, neither can be chosen.
+// Without the key of a mark, release 4 of the library follows the default of the class, and release
+// 5 the tokenizer.json. If the two differ, this refuses the files, because either choice may be
+// wrong.
 Result<void> check_missing_flag(const Settings& settings, std::string_view key, bool by_class,
                                 bool by_file) {
   if (by_class == by_file) return {};

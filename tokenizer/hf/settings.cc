@@ -209,7 +209,7 @@ Result<void> read_config(const Field& file, Settings& out) {
   return read_named(file, kTokenizerConfigFile, out);
 }
 
-// The reader of config.json reports what is wrong with it.
+// Skips wrong values, because the engine's reader of config.json reports them.
 void read_model_config(const Field& file, Settings& out) {
   const auto text_of = [&](std::string_view key) -> std::string_view {
     const auto field = file.optional_member(key);
@@ -219,8 +219,8 @@ void read_model_config(const Field& file, Settings& out) {
   out.type_class = class_of_model_type(text_of("model_type"));
 }
 
-// Replaces the words of Python's json that JSON does not have, outside of texts. An infinite length
-// is no limit, like the library's own "very large integer".
+// Replaces the words of Python's json that JSON lacks, except inside strings. An infinite length
+// means no limit, like the library's own "very large integer".
 void replace_python_numbers(std::string& text) {
   constexpr std::pair<std::string_view, std::string_view> kWords[] = {{"Infinity", "1e30    "},
                                                                       {"NaN", "1e9"}};

@@ -1,9 +1,8 @@
 #pragma once
 // The settings of a tokenizer: the files beside its tokenizer.json, or beside the vocabulary from
-// which one is made. They have the effect that they have in Hugging Face's transformers, as far as
-// it concerns ids and lengths. Release 5 of the library makes the marks around a text anew for any
-// class, release 4 only for the classes of Settings::replaces_marks. Here other classes never lose
-// a mark.
+// which one is made. They have the same effect on ids and lengths as in Hugging Face's
+// transformers. Release 5 of the library replaces the marks around a text for every class, release
+// 4 only for the classes of Settings::replaces_marks. Here other classes never lose a mark.
 
 #include <array>
 #include <cstdint>
@@ -24,7 +23,7 @@ namespace signalbox::tokenizer {
 struct StatedToken {
   AddedToken token;        // its id is -1 if the files state none
   bool special = false;    // see Settings::splits_special_tokens
-  bool has_flags = false;  // false: those that the token has otherwise hold
+  bool has_flags = false;  // false: the token keeps the flags that it has elsewhere
   std::string path;        // "mask_token of tokenizer_config.json", for errors
 };
 
@@ -61,7 +60,8 @@ struct Settings {
   std::optional<bool> adds_bos;
   std::optional<bool> adds_eos;
   bool replaces_marks = false;  // otherwise a mark is only added where the tokenizer.json has none
-  // The class that adds bos_token and no eos_token if the two keys are missing; "" if none does.
+  // The name of the class if it adds bos_token and no eos_token when the two keys are missing; else
+  // "".
   std::string_view begins_by_default;
 
   std::optional<bool> has_types;  // false: every token has the type 0, whatever the file says
@@ -69,9 +69,10 @@ struct Settings {
   std::vector<StatedToken> added;  // of added_tokens_decoder or added_tokens.json, by id
   std::string added_file;          // "tokenizer_config.json: added_tokens_decoder", for errors
   std::array<std::optional<StatedToken>, kRoles.size()> roles;
-  std::array<bool, kRoles.size()> states_role = {};  // also as null, which means that it has none
-  std::vector<StatedToken> listed;                   // further special tokens
-  bool splits_special_tokens = false;                // they are not found in a text
+  std::array<bool, kRoles.size()> states_role =
+      {};                              // a role that is null is stated, too: it has no token
+  std::vector<StatedToken> listed;     // further special tokens
+  bool splits_special_tokens = false;  // special tokens are not found in a text
 
   std::optional<TruncationSide> side;
   int32_t tokens_max = 0;  // 0: no limit
@@ -88,18 +89,18 @@ struct SettingsFiles {
   std::optional<std::string> model = {};    // kModelConfigFile
 };
 
-/// Reads the files as Python does: of several members of one name the last counts, and numbers may
-/// be infinite. The tokens of special_tokens_map.json replace those of tokenizer_config.json; its
-/// added_tokens_decoder replaces special_tokens_map.json and added_tokens.json. Only options that
-/// are stated are set. Errors: kCorrupt with file and key, but none for config.json.
+/// Reads the files as Python does: the last of several members with one name counts, and numbers
+/// may be infinite. The tokens of special_tokens_map.json replace those of tokenizer_config.json;
+/// its added_tokens_decoder replaces special_tokens_map.json and added_tokens.json. Only options
+/// that are stated are set. Errors: kCorrupt with file and key, but none for config.json.
 Result<Settings> parse_settings(SettingsFiles files);
 
 /// parse_settings() for the files beside a tokenizer.json, with the defaults of the class for keys
 /// that are missing. Errors: also kIo.
 Result<Settings> read_settings(const std::filesystem::path& directory);
 
-/// Sets the options that are not stated to what the class does without them, where it changes what
-/// a tokenizer.json says.
+/// Sets missing options to the defaults of the class, if these change the meaning of the
+/// tokenizer.json.
 void apply_class_defaults(Settings& settings);
 
 }  // namespace signalbox::tokenizer

@@ -19,7 +19,7 @@ int verify_log(const std::vector<std::string>& files) {
   const auto verified = audit::verify({files.begin(), files.end()});
   if (!verified) return report(verified.error());
   if (verified->first > 1)
-    std::printf("the files begin with entry %lu: what was before it is not checked\n",
+    std::printf("the files begin with entry %lu: earlier entries are not checked\n",
                 static_cast<unsigned long>(verified->first));
   if (verified->torn_bytes > 0)
     std::printf("the last line is torn: %zu bytes without a line break are not checked\n",
@@ -39,7 +39,7 @@ int verify_log(const std::vector<std::string>& files) {
 int audit_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox audit",
-      "Verifies a chain of the audit log (global.services.audit): that no entry was changed, "
+      "Verifies that no entry of a chain of the audit log (global.services.audit) was changed, "
       "removed or inserted since it was written. Name all files of the chain, in any order. "
       "Whoever can write the files could cut off their end or write the whole chain anew, so "
       "compare the last digest with one that was kept elsewhere.");

@@ -22,13 +22,16 @@ Result<signals::TextKind> kind_of(const json::Value& row) {
   return document->boolean() ? signals::TextKind::kDocument : signals::TextKind::kPrompt;
 }
 
-std::string to_json(const engine::HeadInfo& head, const std::vector<float>& scores) {
+std::string to_json(const engine::HeadInfo& head, const signals::TextScores& read) {
+  const std::vector<float>& scores = read.scores;
   const auto best = std::ranges::max_element(scores) - scores.begin();
   json::Writer out;
   out.begin_object().member("label", head.labels[best]).member("score", scores[best]);
   out.key("scores").begin_object();
   for (size_t i = 0; i < scores.size(); ++i) out.member(head.labels[i], scores[i]);
-  return out.end_object().end_object().take();
+  out.end_object();
+  if (!read.whole) out.member("truncated", true);
+  return out.end_object().take();
 }
 
 // Returns the scores of one text or pair. A pair is not split into windows, because its halves
@@ -50,7 +53,7 @@ int classify(const engine::TextModel& model, size_t head) {
   const auto done = for_each_row([&](const json::Value& row) -> Result<std::string> {
     SIGNALBOX_TRY(const signals::TextScores read, scores_of(model, head, row));
     truncated.add(!read.whole);
-    return to_json(model.heads()[head], read.scores);
+    return to_json(model.heads()[head], read);
   });
   truncated.print("classify", windows_limit(model));
   return done ? kExitOk : report(done.error());
@@ -59,14 +62,15 @@ int classify(const engine::TextModel& model, size_t head) {
 int classify_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox classify",
-      "Reads lines {\"text\": ..., \"pair\": ...?, \"document\": ...?} and "
-      "writes {\"label\", \"score\", \"scores\": {label: score}}.\nReads a "
-      "long text in windows, as the router does: a guard by its most suspicious "
-      "window, any\nother model by the mean of the windows. Pairs are truncated "
-      "to the model's limit of tokens, and the\nnumber of texts that were not "
-      "read completely is reported at the end. \"document\": true marks a\n"
-      "text that the model reads for its user, such as the result of a tool; a guard with a head "
-      "named\ninjection judges it by that, too.");
+      "Reads lines {\"text\": ..., \"pair\": ...?, \"document\": ...?} and writes {\"label\", "
+      "\"score\", \"scores\": {label: score}}.\n"
+      "Reads a long text in windows, as the router does: a guard by its most suspicious window, "
+      "any\n"
+      "other model by the mean of the windows. Pairs are truncated to the model's limit of "
+      "tokens.\n"
+      "\"truncated\": true marks a text that was not read completely, and their number is reported "
+      "at\nthe end. \"document\": true marks a text that the model reads for its user, such as the "
+      "result of a\ntool; a guard with a head named injection judges it by that, too.");
   add_model_options(options);
   return with_model(options, argc, argv,
                     [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {

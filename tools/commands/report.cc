@@ -1,4 +1,4 @@
-// `signalbox report`: what requests have spent, and what routing has saved.
+// `signalbox report`: the spending of requests, and the savings by routing.
 
 #include <chrono>
 #include <cstdio>
@@ -70,7 +70,7 @@ Result<spending::Report> make_report(const cxxopts::ParseResult& parsed,
 
 int report_command(int argc, char** argv) {
   cxxopts::Options options("signalbox report",
-                           "Prints what requests have spent, by key, user, group, model, decision "
+                           "Prints the spending of requests, by key, user, group, model, decision "
                            "or day. \"saved\" compares with the same tokens on the most expensive "
                            "model. A running router writes its figures within a second.");
   options.add_options()("config",
@@ -106,6 +106,6 @@ int report_command(int argc, char** argv) {
 
 }  // namespace
 
-const Command kReportCommand = {"report", "prints what requests have spent", report_command};
+const Command kReportCommand = {"report", "prints the spending of requests", report_command};
 
 }  // namespace signalbox::tools

@@ -33,24 +33,11 @@ std::string to_json(const std::vector<engine::RankedDocument>& ranked) {
   out.begin_object().key("results").begin_array();
   for (const engine::RankedDocument& each : ranked) {
     out.begin_object().member("index", static_cast<int64_t>(each.index));
-    out.member("score", each.score).end_object();
+    out.member("score", each.score);
+    if (!each.whole) out.member("truncated", true);
+    out.end_object();
   }
   return out.end_array().end_object().take();
-}
-
-// A query that is cut by itself is cut with every document. So a long query is split into tokens
-// only once.
-Result<void> count_cut(const engine::TextModel& model, std::string_view query,
-                       const std::vector<std::string_view>& documents, TruncationCounter& out) {
-  SIGNALBOX_TRY(const bool query_is_cut, model.is_cut({.text = query}));
-  for (const std::string_view document : documents) {
-    bool cut = query_is_cut;
-    if (!cut) {
-      SIGNALBOX_TRY(cut, model.is_cut({.text = query, .pair = document}));
-    }
-    out.add(cut);
-  }
-  return {};
 }
 
 int rerank(const engine::TextModel& model, size_t head) {
@@ -61,10 +48,11 @@ int rerank(const engine::TextModel& model, size_t head) {
     SIGNALBOX_TRY(const std::string_view query, string_member(row, "query"));
     SIGNALBOX_TRY(const auto documents, read_documents(row));
     SIGNALBOX_TRY(const auto ranked, engine::rerank(model, head, query, documents));
-    SIGNALBOX_TRY_VOID(count_cut(model, query, documents, truncated));
+    for (const engine::RankedDocument& each : ranked) truncated.add(!each.whole);
     return to_json(ranked);
   });
-  truncated.print("rerank", fmt::format("the model's {} tokens", model.tokens_max()));
+  truncated.print("rerank", fmt::format("a query of {} tokens and {} windows",
+                                        model.tokens_max() / 2, engine::kDocumentWindowsMax));
   return done ? kExitOk : report(done.error());
 }
 
@@ -73,8 +61,11 @@ int rerank_command(int argc, char** argv) {
       "signalbox rerank",
       "Reads lines {\"query\": ..., \"documents\": [...]} and writes {\"results\": [{\"index\", "
       "\"score\"}]}, best first.\nThe model is a cross-encoder with one label. A score is between "
-      "0 and 1 unless the model's config.json\nselects raw scores. A query and its document are "
-      "truncated to the model's limit of tokens.");
+      "0 and 1 unless the model's config.json selects raw scores. A document above the model's "
+      "limit "
+      "of tokens is read in windows and has the score of its best one; \"truncated\": true marks "
+      "one "
+      "that was not read completely.");
   add_model_options(options);
   return with_model(options, argc, argv,
                     [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {

@@ -1,4 +1,5 @@
-// The thresholds are those of the router's signals. Span tasks have none, so every span counts.
+// The thresholds are those of the router's signals. Span tasks have no threshold, so every span
+// counts.
 
 #include "tools/eval/tasks.h"
 

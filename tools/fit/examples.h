@@ -19,9 +19,9 @@ struct Example {
 };
 
 /// Labelled texts, split into three parts: most are for training, a tenth (validation) selects the
-/// settings, and a tenth is held out for the report. If the validation part is too small for that,
-/// it and the training part are redistributed into folds with equal shares of each label, and each
-/// fold is left out of training once.
+/// settings, and a tenth is held out for the report. If the validation part is too small to select
+/// them, it is joined with the training part and redistributed into folds with equal shares of each
+/// label. Each fold is then left out of training once.
 struct Examples {
   std::vector<std::string> labels;  // sorted; classes or span types
   std::vector<Example> train;

@@ -40,7 +40,7 @@ Result<void> in_chunks(size_t count, engine::Workers& workers,
 }
 
 Result<void> check_size(uint64_t vectors, int32_t dim, int32_t folds) {
-  // Memory for the vectors, and twice as much for their packed form; the same again for each fold.
+  // The vectors take this memory once, and their packed form twice. Each fold takes the same again.
   const uint64_t times = 3 * (1 + static_cast<uint64_t>(folds));
   const uint64_t bytes = times * sizeof(float) * vectors * static_cast<uint64_t>(dim);
   if (bytes <= kFeatureBytesMax) return {};

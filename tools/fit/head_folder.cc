@@ -1,5 +1,5 @@
-// Overwrites a folder only if it contains a head that a fit wrote, which its configuration shows,
-// or the remains of one: a weights file with only a classifier.
+// Overwrites a folder only if its configuration shows that a fit wrote the head in it, or if it
+// contains the remains of a fit, which are a weights file with only a classifier.
 
 #include "tools/fit/head_folder.h"
 

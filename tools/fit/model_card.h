@@ -7,8 +7,8 @@
 namespace signalbox::tools {
 
 /// Writes the card to options.out. It names the trunk and the data without their folders. A
-/// README.md that a fit did not write stays, and options.print() gets a line about it. It also gets
-/// a line if the card cannot be written: the head is there without it.
+/// README.md that a fit did not write stays, and options.print() gets a line about it. If the card
+/// cannot be written, options.print() also gets a line; the head is usable without a card.
 void write_card(const FitOptions& options, const FitReport& report);
 
 }  // namespace signalbox::tools

@@ -87,7 +87,7 @@ Result<void> keep(const HttpReply& reply, const fs::path& body, uint64_t resumed
   std::error_code error;
   if (reply.status == 200) {
     if (size_of_file(body) == 0)
-      std::ofstream(body, std::ios::binary);  // curl leaves no empty file
+      std::ofstream(body, std::ios::binary);  // curl makes no file for an empty body
     fs::rename(body, to, error);
     if (error) return fail(Code::kIo, "{}: {}", to.string(), error.message());
     return {};
@@ -112,7 +112,7 @@ void adopt(const fs::path& body, const fs::path& to) {
   if (reply.status == 200 && size_of_file(body) > size_of_file(to)) {
     fs::copy_file(body, to, fs::copy_options::overwrite_existing, ignored);
   } else if (reply.status == 206) {
-    static_cast<void>(keep(reply, body, size_of_file(to), to));  // without it, less is resumed
+    static_cast<void>(keep(reply, body, size_of_file(to), to));  // on failure, less is resumed
   }
   fs::remove(body, ignored);
 }
@@ -308,7 +308,7 @@ Result<void> HubClient::fetch(std::string_view id, std::string_view commit,
   const bool has_digest = !file.sha256.empty() || !file.git_sha.empty();
   std::error_code ignored;
   adopt(body_of(to), to);
-  // Bytes that no digest could prove wrong are not continued.
+  // Do not resume without a digest, because nothing could prove the old bytes wrong.
   if (!has_digest || size_of_file(to) > file.bytes) fs::remove(to, ignored);
   for (bool last = false;; last = true) {
     const auto resumed = transfer(id, commit, file, to, progress);

@@ -48,9 +48,9 @@ std::string escape_url(std::string_view text, bool keep_slashes);
 /// see them.
 Result<HttpReply> http_get(const HttpRequest& request);
 
-/// Returns the headers of a request to `out` whose process was killed before it could read them;
-/// status 0 if there is none. Its body is in `out` as far as it came, and may still grow. Removes
-/// the headers.
+/// Returns and removes the headers of an earlier request to `out` whose process was killed before
+/// it read them. The status is 0 if there was no such request. The received part of the body is in
+/// `out`, and may still grow.
 HttpReply take_unfinished_reply(const std::filesystem::path& out);
 
 /// The bytes of a file; 0 if there is none.

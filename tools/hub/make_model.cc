@@ -32,7 +32,7 @@ Result<void> add_to_receipt(const fs::path& folder, const char* name, PullReceip
   return {};
 }
 
-// Moves what the conversion has replaced from the receipt's files to its sources.
+// Moves the files that the conversion has replaced from the receipt's files to its sources.
 void retire_sources(const fs::path& folder, const std::vector<std::string>& weights,
                     PullReceipt& receipt) {
   const auto is_source = [&](const RepositoryFile& file) {

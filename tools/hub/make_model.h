@@ -12,8 +12,8 @@
 
 namespace signalbox::tools {
 
-/// Returns kUnsupported with the engine's reason if no weights could make the folder's config.json
-/// a model that it runs. So such a model is refused before its weights are fetched.
+/// Returns kUnsupported with the engine's reason if the engine cannot run a model with the folder's
+/// config.json, whatever its weights. So such a model is refused before its weights are fetched.
 Result<void> check_architecture(const std::filesystem::path& folder);
 
 /// Returns the tokenizer class that turns the folder's vocabulary into a tokenizer.json. None is
@@ -24,9 +24,9 @@ Result<VocabularyChoice> vocabulary_of(const std::filesystem::path& folder);
 /// tokenizer.json.
 bool needs_conversion(const Selection& selection, const VocabularyChoice& vocabulary);
 
-/// Replaces the weights by model.safetensors, and makes a missing tokenizer.json. `weights` are
-/// their paths, which move from receipt.files to receipt.converted_from. Errors: those of
-/// convert_model().
+/// Replaces the weights by model.safetensors, and makes a missing tokenizer.json. `weights` are the
+/// paths of the old weights; the receipt moves them from `files` to `converted_from`. Errors: those
+/// of convert_model().
 Result<void> convert_in_place(const std::filesystem::path& folder, const Selection& selection,
                               const std::vector<std::string>& weights, PullReceipt& receipt);
 

@@ -224,8 +224,8 @@ Result<void> pull_base(const Pull& pull) {
   return pull_repository(base, options);
 }
 
-// The receipt comes first and the configuration last: a directory with one is complete, and files
-// that are still missing after an interruption are recorded.
+// Moves the receipt first and the configuration last. So a directory with a configuration is
+// complete, and after an interruption the receipt lists the files that are still missing.
 Result<void> install_files(const Pull& pull) {
   SIGNALBOX_TRY_VOID(write_receipt(pull.target, pull.receipt));
   std::vector<std::string> paths;
@@ -284,7 +284,7 @@ bool is_installed(const Pull& pull, std::string_view commit) {
   return true;
 }
 
-// Files of another commit in the staging folder, left by an interrupted pull, are of no use.
+// Removes files of another commit that an interrupted pull has left in the staging folder.
 Result<void> prepare_staging(const Pull& pull, const std::string& commit) {
   const fs::path note = pull.staging / ".commit";
   const auto left = read_file(note, 64);
@@ -337,7 +337,7 @@ Result<void> pull_in_steps(Pull& pull) {
   return {};
 }
 
-// Keeps what an interrupted download has fetched, and nothing else.
+// Keeps only the files that an interrupted download has fetched.
 void clean_up(const Pull& pull, const Error& error) {
   std::error_code ignored;
   const bool can_continue = error.code == Code::kCancelled || error.code == Code::kUpstream;

@@ -21,12 +21,13 @@ struct PullRepositoryOptions {
 /// Fetches the files that the engine needs (selection.h) into the hidden folder TO/.NAME.partial,
 /// checks size and digest of each, converts weights that are not safetensors, opens the model, and
 /// only then moves the files to TO/NAME, with a receipt for them (receipt.h). For an adapter, the
-/// base model is pulled first unless it is there. For a GLiNER that lacks the configuration or the
-/// tokenizer of its encoder, they come from the encoder's repository. An interrupted pull continues
-/// where it stopped. Two pulls of one model wait for each other.
+/// base model is pulled first unless it is there. If a GLiNER lacks the configuration or the
+/// tokenizer of its encoder, fetches them from the encoder's repository. An interrupted pull
+/// continues where it stopped. Two pulls of one model wait for each other.
 ///
-/// Without a revision, a model that is installed and undamaged is kept without a request; damaged
-/// files are fetched again from the same commit. With a revision, the files become those of it.
+/// Without a revision, an installed and undamaged model is kept without a request, and damaged
+/// files are fetched again from the same commit. With a revision, the files of that revision
+/// replace the others.
 ///
 /// The caller holds an InterruptGuard. Errors begin with the name: those of HubClient and
 /// find_in_mirror(); kUnsupported with the engine's reason, after which nothing stays; kInvalid if

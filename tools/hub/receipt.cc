@@ -1,4 +1,4 @@
-// Written by us, but a file that a user can edit: read with the same care as a foreign one.
+// The file is ours, but users can edit it, so it is read with the same care as a foreign one.
 
 #include "tools/hub/receipt.h"
 
@@ -37,7 +37,7 @@ Result<std::vector<RepositoryFile>> read_files(const json::Value& root, const ch
     file.sha256 = text_of(item, "sha256");
     const auto bytes = item.find("bytes");
     const auto number = bytes ? bytes->integer() : fail(Code::kCorrupt, "missing");
-    if (!is_safe_path(file.path) || !number || *number < 0 || file.sha256.size() != 64) {
+    if (!is_safe_path(file.path) || !number || *number < 0 || !is_hex(file.sha256, 64)) {
       return expected(fmt::format("{}: objects with path, bytes and sha256", key));
     }
     file.bytes = static_cast<uint64_t>(*number);
@@ -45,23 +45,6 @@ Result<std::vector<RepositoryFile>> read_files(const json::Value& root, const ch
     files.push_back(std::move(file));
   }
   return files;
-}
-
-Result<PullReceipt> parse(std::string text) {
-  const auto document =
-      json::Document::parse(std::move(text), {.bytes = kReceiptBytesMax, .depth = 8});
-  if (!document) return fail(Code::kCorrupt, "{}", document.error().message);
-  const json::Value root = document->root();
-  PullReceipt out;
-  SIGNALBOX_TRY(const RepositoryName name, parse_repository_name(text_of(root, "repository")));
-  out.id = name.id;
-  out.commit = text_of(root, "commit");
-  if (!out.commit.empty() && !is_commit(out.commit))
-    return expected("commit: 40 hexadecimal digits");
-  SIGNALBOX_TRY(out.files, read_files(root, "files", out.checked));
-  SIGNALBOX_TRY(out.converted_from, read_files(root, "converted_from", out.checked));
-  if (out.files.empty()) return expected("files: at least one");
-  return out;
 }
 
 void write_files(json::Writer& json, const char* key, const std::vector<RepositoryFile>& files,
@@ -86,24 +69,45 @@ const RepositoryFile* PullReceipt::find(std::string_view path) const {
   return nullptr;
 }
 
+Result<PullReceipt> parse_receipt(std::string text) {
+  const auto document =
+      json::Document::parse(std::move(text), {.bytes = kReceiptBytesMax, .depth = 8});
+  if (!document) return fail(Code::kCorrupt, "{}", document.error().message);
+  const json::Value root = document->root();
+  PullReceipt out;
+  SIGNALBOX_TRY(const RepositoryName name, parse_repository_name(text_of(root, "repository")));
+  out.id = name.id;
+  out.commit = text_of(root, "commit");
+  if (!out.commit.empty() && !is_commit(out.commit))
+    return expected("commit: 40 hexadecimal digits");
+  SIGNALBOX_TRY(out.files, read_files(root, "files", out.checked));
+  SIGNALBOX_TRY(out.converted_from, read_files(root, "converted_from", out.checked));
+  if (out.files.empty()) return expected("files: at least one");
+  return out;
+}
+
 Result<std::optional<PullReceipt>> read_receipt(const fs::path& directory) {
   const fs::path path = directory / kReceiptName;
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return std::optional<PullReceipt>();
   SIGNALBOX_TRY(std::string text, read_file(path, kReceiptBytesMax));
-  auto receipt = parse(std::move(text));
+  auto receipt = parse_receipt(std::move(text));
   if (!receipt) return fail(Code::kCorrupt, "{}: {}", path.string(), receipt.error().message);
   return std::optional(*std::move(receipt));
 }
 
-Result<void> write_receipt(const fs::path& directory, const PullReceipt& receipt) {
+std::string receipt_text(const PullReceipt& receipt) {
   json::Writer json;
   json.begin_object().member("repository", receipt.id).member("commit", receipt.commit);
   write_files(json, "files", receipt.files, receipt);
   if (!receipt.converted_from.empty())
     write_files(json, "converted_from", receipt.converted_from, receipt);
   json.end_object();
-  return write_file(directory / kReceiptName, json.take() + "\n");
+  return json.take() + "\n";
+}
+
+Result<void> write_receipt(const fs::path& directory, const PullReceipt& receipt) {
+  return write_file(directory / kReceiptName, receipt_text(receipt));
 }
 
 std::vector<std::string> find_damage(const fs::path& directory, const PullReceipt& receipt,

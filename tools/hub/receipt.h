@@ -1,7 +1,7 @@
 #pragma once
-// pulled.json, the receipt beside the files of a repository: which version they are, and their
-// sizes and SHA-256. Later pulls compare the files with it. So a file whose digest nobody had
-// published is trusted on first use, and a change after that is noticed.
+// pulled.json, the receipt beside the files of a repository. It contains their version, sizes and
+// SHA-256, and later pulls compare the files with it. So a file without a published digest is
+// trusted on first use, and any later change is noticed.
 
 #include <filesystem>
 #include <optional>
@@ -17,7 +17,7 @@ inline constexpr const char* kReceiptName = "pulled.json";
 
 struct PullReceipt {
   std::string id;      // "OWNER/NAME"
-  std::string commit;  // ""; unknown, from a mirror
+  std::string commit;  // "": unknown, from a mirror
   /// The installed files, with size and SHA-256.
   std::vector<RepositoryFile> files;
   /// The files that were fetched and converted, with size and SHA-256.
@@ -29,8 +29,13 @@ struct PullReceipt {
   const RepositoryFile* find(std::string_view path) const;
 };
 
-/// Returns nullopt if the directory has no receipt. kCorrupt names the file and the member; paths
-/// are checked with is_safe_path().
+/// Reads the text of a receipt. kCorrupt names the member; paths are checked with is_safe_path(),
+/// and digests have 64 hexadecimal digits.
+Result<PullReceipt> parse_receipt(std::string text);
+std::string receipt_text(const PullReceipt& receipt);
+
+/// Returns nullopt if the directory has no receipt. The errors are those of parse_receipt(), with
+/// the name of the file.
 Result<std::optional<PullReceipt>> read_receipt(const std::filesystem::path& directory);
 
 Result<void> write_receipt(const std::filesystem::path& directory, const PullReceipt& receipt);

@@ -40,11 +40,6 @@ bool is_revision(std::string_view text) {
          });
 }
 
-bool is_hex(std::string_view text, size_t digits) {
-  return text.size() == digits &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 // The place in the metadata that an error names.
 struct Place {
   std::string_view name;
@@ -138,6 +133,11 @@ Result<RepositoryName> parse_repository_name(std::string_view text) {
   if (named && (at == std::string_view::npos || is_revision(out.revision))) return out;
   return fail(Code::kInvalid, "{}: expected hf:OWNER/NAME or hf:OWNER/NAME@REVISION",
               json::quote_briefly(text));
+}
+
+bool is_hex(std::string_view text, size_t digits) {
+  return text.size() == digits &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 bool is_commit(std::string_view revision) {

@@ -33,6 +33,9 @@ Result<RepositoryName> parse_repository_name(std::string_view text);
 /// True for 40 hexadecimal digits, which name a version that cannot change.
 bool is_commit(std::string_view revision);
 
+/// True for a text of so many lower-case hexadecimal digits.
+bool is_hex(std::string_view text, size_t digits);
+
 struct RepositoryFile {
   std::string path;  // relative, with '/'; never leaves the repository's folder
   uint64_t bytes = 0;

@@ -1,5 +1,5 @@
-"""Moves the scores of a head, so that a threshold flags as much as it should: divides its logits by `--heat` and adds `--shift`
-to that of class 1. Choose both with `signalbox eval` on texts that did not train the head (tests/quality/guards).
+"""Adjusts the scores of a head, so that a threshold flags the right share of texts: divides its logits by `--heat` and adds
+`--shift` to that of class 1. Choose both with `signalbox eval` on texts that did not train the head (tests/quality/guards).
 
 usage: calibrate.py ADAPTER/HEAD [--heat 1] [--shift 0]"""
 

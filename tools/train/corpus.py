@@ -258,7 +258,8 @@ def informal(data):
 
 
 TWEET_TYPES = {"PER": "PERSON", "LOC": "GPE", "ORG": "ORGANIZATION"}
-# These have types of personal data that the Broad Twitter Corpus does not distinguish, so training excludes them.
+# Tweets with these are excluded from training, because they contain types of personal data that the Broad Twitter
+# Corpus does not distinguish.
 TWEET_UNMARKED = re.compile(
     r"https?://\S+|\b(?:19|20)\d\d\b|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|"
     r"\b(?:January|February|April|June|July|August|September|October|November|December)\b|"

@@ -14,7 +14,7 @@ import corpus
 from passages import Cutter, foreign, public
 from texts import held_out, json_lines, sample
 
-# Sources of the development benchmark, as the sets name them. Nothing of them is read for training.
+# Sources of the development benchmark, as the sets name them. Training reads none of their rows.
 QUALITY = Path(__file__).resolve().parents[2] / "tests" / "quality" / "guards"
 DEVELOPMENT = tuple(json.loads((QUALITY / "sources.json").read_text(encoding="utf-8")))
 

@@ -1,6 +1,6 @@
 """Trains the published adapter of attacks further, together with its heads, so that correct judgements stay. The published adapter
-scores each part of a text. The log-odds of parts that it judges well may hardly change (distillation; Hinton et al., 2015); those
-of other parts are moved to the right side of the threshold. One core is enough, because only the layers from --first on learn.
+scores each part of a text. Parts that it judges well keep nearly the same log-odds (distillation; Hinton et al., 2015); those of
+other parts move to the right side of the threshold. One core is enough, because only the layers from --first on learn.
 
 The published adapter scores a text when the text is drawn for the first time. A text that it judges well by a large margin is then
 skipped, except for --sure of them. The running mean of the weights is written to OUT/last.pt, and every --every steps to
@@ -37,8 +37,8 @@ import trunk
 HEADS = ("jailbreak", "injection")
 LIMIT = math.log(0.7 / 0.3)  # the log-odds of the threshold 0.7
 MARGIN = 2  # the log-odds by which every text shall be right
-# How often each group is drawn, relative to the others, and the most rows of it. A group is an origin and a label;
-# prompts of more than 128 tokens are "long" and have groups of their own.
+# Each group's relative share of the draws, and the most rows of it. A group has one origin and one label; prompts of
+# more than 128 tokens are "long" and have groups of their own.
 SHARES = {
     "confidential 0": (10, 3000), "followups 0": (14, 3000), "templates 0": (9, 3000), "frame 0": (7, 3000), "short 0": (5, 3000),
     "written 0": (5, 3000), "scenes 0": (2, 3000), "generated 0": (2, 3000), "guards 0": (5, 3000), "everyday 0": (3, 3000),
@@ -81,7 +81,7 @@ class Fit:
         self.mean = [p.detach().clone() for p in self.learnt]
 
     def judge(self, row):
-        """Notes by how much the adapter before is right about a row."""
+        """Records the margin by which the published adapter is right about a row."""
         row["limit"] = LIMIT + (self.tongue if row["tongue"] and not row["document"] else 0)
         row["right_by"] = float(side(row) * (np.float32(row["odds"])[:, int(row["document"])].max() - row["limit"]))
 
@@ -151,8 +151,8 @@ def huber(distance, delta):
 
 
 def of_texts(right_by, was_right_by):
-    """Returns the loss of each text. A text shall stay as right as it was, and not become much more so, but all shall be right by
-    MARGIN, or at least move by 5 towards it. Texts near the threshold count twice."""
+    """Returns the loss of each text. The goal keeps each text as right as it was, without making it much more so. It moves a
+    text that is less right than MARGIN up to MARGIN, but by 5 at most. Texts near the threshold count twice."""
     goal = torch.minimum(was_right_by.clamp(MARGIN, 4), was_right_by + 5)
     over = (right_by - torch.maximum(was_right_by, goal) - 0.5).clamp(min=0)
     near = (was_right_by.abs() < 3).float()

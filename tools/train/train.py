@@ -373,7 +373,7 @@ def loss_of_screens(heads, early, batch, attack):
 
 
 def ahead(make, count=8):
-    """Returns a function that returns what make() makes. A thread makes the next ones while the device computes."""
+    """Returns a function that returns the results of make(). A thread makes the next ones while the device computes."""
     made = queue.Queue(count)
 
     def run():

@@ -83,8 +83,8 @@ Result<std::vector<Merge>> read_merges(std::string_view text, const KnownPieces&
   return out;
 }
 
-// The tokens that the classes have by themselves, as far as the vocabulary contains them. Qwen's is
-// added to a vocabulary without it, unless the settings name others for all its roles.
+// Returns the tokens that the class itself defines and the vocabulary contains. Qwen's token is
+// added to a vocabulary without it, unless the settings name other tokens for all of its roles.
 std::vector<HfAddedToken> known_tokens(VocabularyKind kind, const tokenizer::Settings& settings,
                                        const KnownPieces& vocabulary) {
   std::vector<HfAddedToken> out;
@@ -143,7 +143,8 @@ void write_byte_level(const ByteLevel& options, json::Writer& out) {
   out.member("use_regex", options.use_regex).end_object();
 }
 
-// Composes characters and splits words, which both come before the bytes.
+// Writes the composition of characters and the splitting of words, which both come before the
+// bytes.
 void write_qwen_words(bool add_prefix_space, json::Writer& out) {
   out.key("normalizer");
   write_component("NFC", out);

@@ -11,9 +11,8 @@
 namespace signalbox::tools {
 
 /// `vocabulary` is vocab.json, an object of pieces and ids. `merges` is merges.txt: lines of two
-/// pieces, the best first, under an optional line "#version". The class is kRoberta, kGpt2
-/// or kQwen2.
-/// Errors: kCorrupt with the file and the line, also for a merge of or to a piece that the
+/// pieces, the best first, under an optional line "#version". The class is kRoberta, kGpt2 or
+/// kQwen2. Errors: kCorrupt with the file and the line, also for a merge whose pieces or result the
 /// vocabulary lacks.
 Result<std::string> byte_pair_tokenizer(const VocabularyClass& tokenizer, std::string vocabulary,
                                         std::string_view merges,

@@ -1,9 +1,9 @@
-// First the pieces get the ids of their class, then the sections around them are written. The
+// First gives the pieces the ids of their class, then writes the sections around them. The
 // library's older converters split words with WhitespaceSplit, and its newer ones collapse spaces.
-// The ids are the same; we write the older form, because the published files have it and its
-// offsets leave out the space in front of a word. Two of the newer converters' choices would change
-// ids and are not followed: pieces that users defined stay pieces, and ALBERT ignores spaces at the
-// end, as its published file and sentencepiece do.
+// Both give the same ids. We write the older form, because published files have it and because its
+// offsets exclude the space in front of a word. We do not follow two choices of the newer
+// converters, because they would change ids: here user-defined pieces stay pieces, and ALBERT
+// ignores spaces at the end, as its published file and sentencepiece do.
 
 #include "tools/vocabulary/class_pieces.h"
 
@@ -27,7 +27,7 @@ using Piece = SentencePieceModel::Piece;
 using PieceType = SentencePieceModel::PieceType;
 
 constexpr int32_t kExtraIdsMax = 1000;
-constexpr float kNeverChosen = -100;  // the library's addition to scores of pieces to avoid
+constexpr float kNeverChosen = -100;  // the library adds this to the scores of pieces to avoid
 
 // The tokens that a class has by itself, as far as its vocabulary contains them. DeBERTa's mask is
 // added to a vocabulary without it.
@@ -73,8 +73,8 @@ Result<void> append(Model& model, Piece piece) {
   return {};
 }
 
-// Replaces the pieces in front, which must be those of `expected`. sentencepiece's own ids of them
-// are not those of fairseq, with which the networks were trained.
+// Replaces the first pieces, which must be those of `expected`. The networks were trained with
+// fairseq, which gives these pieces other ids than sentencepiece.
 Result<void> replace_front(Model& model, std::span<const std::string_view> expected,
                            std::vector<Piece> front) {
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -195,8 +195,8 @@ Result<void> arrange(Kind kind, int32_t extra_ids, Model& model) {
   }
 }
 
-// `has_own_normalizer`: of the class. It may change more than the model's does, so that all tokens
-// are found before it.
+// `has_own_normalizer`: the class has a normalizer. It may change more than the model's, so all
+// tokens are found before it runs.
 Result<std::vector<HfAddedToken>> tokens_of(Kind kind, const tokenizer::Settings& settings,
                                             const Model& model, bool has_own_normalizer) {
   KnownPieces pieces;
@@ -318,8 +318,8 @@ void write_deberta(const tokenizer::Settings& settings, const Model& model,
   options.pre_tokenizer = pre_tokenizers(punctuation ? "Punctuation" : "");
 }
 
-// XLM-R, CamemBERT and T5. Models that keep spaces, join words or have no mark in front of a text
-// keep sentencepiece's way, and so does a T5 whose settings are not legacy.
+// For XLM-R, CamemBERT and T5. Follows sentencepiece for models that keep spaces, join words or
+// have no mark in front of a text, and for a T5 whose settings are not legacy.
 void write_words(Kind kind, bool is_legacy, const Model& model, SentencePieceToHfOptions& options) {
   if ((kind == Kind::kT5 && !is_legacy) || !model.remove_extra_whitespaces ||
       !model.add_dummy_prefix || reaches_across_spaces(model)) {
@@ -334,8 +334,8 @@ bool changes_no_text(const Model& model) {
   return model.charsmap.empty() && !model.remove_extra_whitespaces;
 }
 
-// Llama's published files put the space mark in front of every part between added tokens. Its newer
-// settings, and models that change the text, keep sentencepiece's way.
+// Llama's published files put the space mark in front of every part between added tokens. Follows
+// sentencepiece for newer settings and for models that change the text.
 void write_llama(bool is_legacy, const Model& model, SentencePieceToHfOptions& options) {
   if (!is_legacy || !changes_no_text(model)) return;
   options.normalizer = sequence("normalizers", [&](json::Writer& out) {
@@ -346,7 +346,7 @@ void write_llama(bool is_legacy, const Model& model, SentencePieceToHfOptions& o
   options.pre_tokenizer = "null";
 }
 
-// Gemma has nothing in front of a text. Models of other settings keep sentencepiece's way.
+// Gemma puts nothing in front of a text. Follows sentencepiece for models with other settings.
 void write_gemma(const Model& model, SentencePieceToHfOptions& options) {
   if (!changes_no_text(model) || model.add_dummy_prefix) return;
   json::Writer out;

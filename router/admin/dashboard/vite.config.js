@@ -10,9 +10,10 @@ export default defineConfig({
     assetsInlineLimit: 0,
     rollupOptions: { output: { entryFileNames: "app.js", assetFileNames: "app.[ext]", inlineDynamicImports: true } },
   },
-  // `npx vite` serves the sources for who works on them, over a daemon on its usual port.
+  // `npx vite` serves the sources to developers, in front of a daemon on its usual port.
   server: {
-    // Not as a mere text, with which the Host would be changed: the router takes changes from pages of its own port.
+    // An object, because a plain string would change the Host header, and the router accepts changes only from pages of
+    // its own port.
     proxy: Object.fromEntries(["/api", "/config", "/info", "/v1", "/ready"].map((path) => [path, { target: "http://127.0.0.1:8080" }])),
   },
 });

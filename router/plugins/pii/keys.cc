@@ -34,9 +34,10 @@ void note_unknown_pii_types(Reader& reader, const yaml::Node& node,
     const std::string type = ascii::upper_case(types[i]);
     if (std::ranges::binary_search(known, type)) continue;
     reader.at_index(i, [&] {
-      reader.notice(node.items[i].line,
-                    fmt::format("only a model of your own with this label finds \"{}\"{}", types[i],
-                                suggestion(type, known)));
+      reader.notice(
+          node.items[i].line,
+          fmt::format("neither rules nor built-in models find \"{}\"; a model of your own can{}",
+                      types[i], suggestion(type, known)));
     });
   }
 }

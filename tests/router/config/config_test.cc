@@ -494,7 +494,8 @@ global:
 }
 
 TEST(Config, a_type_of_personal_data_that_no_built_in_finder_finds_gives_a_notice) {
-  constexpr std::string_view kOnly = "only a model of your own with this label finds ";
+  constexpr std::string_view kNone = "neither rules nor built-in models find ";
+  constexpr std::string_view kOwn = "; a model of your own can";
   const std::string known = fmt::format(" (known: {})", join(known_pii_types()));
   const auto with = [](std::string_view masked, std::string_view allowed, std::string_view seen) {
     return notices_of(fmt::format(R"(version: v0.3
@@ -513,18 +514,18 @@ routing:
   EXPECT_EQ(with("EMAIL_ADDRESS, person, Api_Key", "GPE, zip_code", "NRP"), "");
   EXPECT_EQ(with("EMAIL", "", ""),
             fmt::format("f.yaml:10: routing.decisions[0].plugins[0].configuration.types[0]: "
-                        "{}\"EMAIL\"{}\n",
-                        kOnly, known));
+                        "{}\"EMAIL\"{}{}\n",
+                        kNone, kOwn, known));
   EXPECT_EQ(with("PERSON, email_adress", "", ""),
             fmt::format("f.yaml:10: routing.decisions[0].plugins[0].configuration.types[1]: "
-                        "{}\"email_adress\"; did you mean \"EMAIL_ADDRESS\"?\n",
-                        kOnly));
+                        "{}\"email_adress\"{}; did you mean \"EMAIL_ADDRESS\"?\n",
+                        kNone, kOwn));
   EXPECT_EQ(with("", "PERSONS", "PHONE"),
             fmt::format("f.yaml:4: providers.models[0].pii_policy.pii_types_allowed[0]: "
-                        "{0}\"PHONE\"{1}\n"
-                        "f.yaml:6: routing.signals.pii[0].pii_types_allowed[0]: {0}\"PERSONS\"; "
+                        "{0}\"PHONE\"{1}{2}\n"
+                        "f.yaml:6: routing.signals.pii[0].pii_types_allowed[0]: {0}\"PERSONS\"{1}; "
                         "did you mean \"PERSON\"?\n",
-                        kOnly, known));
+                        kNone, kOwn, known));
 }
 
 TEST(Config, lists_the_types_of_personal_data_that_rules_find_and_models_learn) {

@@ -43,7 +43,7 @@ TEST(UnbuiltSignals, no_decision_that_keeps_requests_away_may_depend_on_one) {
   const auto why = [](std::string_view verb) {
     return fmt::format(
         "f.yaml:9: routing.decisions[0].rules: the decision \"d\" cannot be relied on to {}, "
-        "because a signal of its rules is not built or has nobody who computes it",
+        "because a signal of its rules is not built or is never computed",
         verb);
   };
   EXPECT_EQ(newer_errors(with_condition(kRules, kRefuses)), why("refuse"));

@@ -107,14 +107,27 @@ TEST_F(Rerank, answers_like_text_embeddings_inference) {
   EXPECT_EQ(member(reply.body, "0.score"), "1");
   EXPECT_EQ(member(reply.body, "0.text"), "abc");
   EXPECT_EQ(member(reply.body, "1.score"), "-1");
-  const std::string lengthy(21, 'a');
-  const Reply cut = ask("/rerank", R"({"query":"a","texts":["b",")" + lengthy + R"("]})");
-  EXPECT_EQ(cut.status, 200);
-  EXPECT_EQ(member(cut.body, "0.text"), "none");
-  const Reply refused = ask(
-      "/rerank", R"({"query":"a","texts":["b",")" + lengthy + R"("],"truncate":false})", "http");
+}
+
+TEST_F(Rerank, reads_a_long_text_in_windows_and_reports_one_that_is_too_long) {
+  const std::string tail = std::string(1000, 'x') + "abc";  // the last of three windows has letters
+  const Reply found = ask("/rerank", R"({"query":"abc","texts":["b",")" + tail +
+                                         R"("],"raw_scores":true,"truncate":false})");
+  ASSERT_EQ(found.status, 200) << found.body;
+  EXPECT_EQ(member(found.body, "0.index"), "1");
+  EXPECT_EQ(member(found.body, "0.score"), "1");
+  const std::string lengthy(40'000, 'a');  // more windows than a document may have
+  const std::string texts = R"({"query":"a","texts":["b",")" + lengthy + R"("])";
+  EXPECT_EQ(ask("/rerank", texts + "}").status, 200);
+  const Reply refused = ask("/rerank", texts + R"(,"truncate":false})", "http");
   EXPECT_EQ(refused.status, 413);
   EXPECT_NE(refused.body.find("texts[1]: with the query"), std::string::npos) << refused.body;
+  const Reply warned =
+      ask("/v1/rerank", R"({"query":"a","documents":["b",")" + lengthy + R"("],"top_n":1})");
+  EXPECT_EQ(member(warned.body, "meta.warnings.0"),
+            "1 of 2 documents was not read completely with the query; the model reads a query of "
+            "256 tokens and 64 windows of a document");
+  EXPECT_EQ(member(ask("/v1/rerank", R"({"query":"a","documents":["b"]})").body, "meta"), "none");
 }
 
 TEST_F(Rerank, errors_name_the_place_in_the_request) {

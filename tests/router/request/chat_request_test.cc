@@ -184,6 +184,16 @@ TEST(ChatRequest, errors_name_the_wrong_member) {
             "messages[0].content[0].type: expected a string");
 }
 
+TEST(ChatRequest, refuses_a_known_key_in_another_case) {
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[],"Messages":[{"role":"user"}]})"),
+            "Messages: expected \"messages\": some servers take one for the other");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[],"Response_Format":{}})"),
+            "Response_Format: expected \"response_format\": some servers take one for the other");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[{"role":"user","Content":"b"}]})"),
+            "messages[0].Content: expected \"content\": some servers take one for the other");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[],"Mode":1})"), "accepted");
+}
+
 TEST(ChatRequest, refuses_a_repeated_key_that_routing_reads) {
   EXPECT_EQ(message_of(R"({"model":"a","messages":[],"model":"b"})"),
             "model: given more than once");

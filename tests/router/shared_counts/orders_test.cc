@@ -391,7 +391,7 @@ class System {
     next.certain = std::max(file, in_redis);
     next.fragile = next.certain - file;
     if (file > 0) next.totals.spend(file);
-    next.totals.set_file();
+    next.totals.mark_as_from_file();
     start(next);
     router = std::move(next);
   }

@@ -88,7 +88,7 @@ class Grammar:
 
     def __init__(self, rng, *files, english=True):
         self.rng = rng
-        self.english = english  # the joints of other languages follow other rules and are left as they are
+        self.english = english  # other languages join words by other rules, so their texts stay unchanged
         self.lists = read_lists(*files)
         self.decks = {}
         self.parsed = {}

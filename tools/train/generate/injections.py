@@ -106,7 +106,7 @@ class Maker:
         return code
 
 
-# Wishes for a text about something, whose subject is what a pretext mentions.
+# Requests for a text about a subject. A pretext mentions the same subject.
 ABOUT = re.compile(r"(?:(?:please|can you|could you) )*(?:write|give|create|provide|develop|make|produce|draft|generate|list|describe|"
                    r"explain|teach|tell|show|outline|suggest|compose|construct|publish|design)\b.{0,60}?\b"
                    r"(?:how (?:to|i can|can i|do i|one can)|ways? (?:to|of)|(?:instructions|tutorial|guide|steps|tips|plan|manual) (?:on|for|to)"
@@ -116,7 +116,7 @@ QUESTION = re.compile(r"(?:how|where|what|which)\b.{0,40}?\b(?:can i|do i|to|sho
 
 
 def gerund(wish):
-    """Returns what a wish asks for as an activity: "writing a poem" for "Write a poem.", "baking bread" for "How do I bake bread?"."""
+    """Returns the activity that a wish requests: "writing a poem" for "Write a poem.", "baking bread" for "How do I bake bread?"."""
     text = wish.strip().rstrip(".?! ")
     found = ABOUT.fullmatch(text) or QUESTION.fullmatch(text)
     text = common.lower_first(found[1] if found else text)

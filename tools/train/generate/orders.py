@@ -60,7 +60,7 @@ class Maker:
         return self.held(kind, self.words.make("machines" if chance < 0.45 else f"{kind} people"))
 
     def held(self, kind, text):
-        """Wraps a text as its surroundings demand it."""
+        """Wraps a text in the form of its surroundings."""
         if kind in JSON_KINDS:
             text = text.replace('"', "'").replace("\n", " ")
         return self.words.make(f"{kind} hold", x=text)

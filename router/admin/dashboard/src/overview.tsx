@@ -300,6 +300,6 @@ export function Overview() {
   );
 }
 
-/// "2.5 %, of them", or the words alone without a whole.
+/// "2.5 %, WORDS", or the words alone if there is no whole.
 const share = (part: number, whole: number, words: string) => (whole > 0 ? `${percent(part, whole)}, ${words}` : words);
 const seconds2 = (value: number | null) => (value === null ? "none" : seconds(value));

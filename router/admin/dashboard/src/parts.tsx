@@ -38,7 +38,7 @@ export function Snippet({ label, text }: { label: string; text: string }) {
   );
 }
 
-/// In place of data that does not exist: what is missing, and how to get it.
+/// Stands in place of missing data: it explains what is missing, and how to get it.
 export function Empty({ title, children, yaml }: { title: string; children: ComponentChildren; yaml?: string }) {
   return (
     <div class="card empty">

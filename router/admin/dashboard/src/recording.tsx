@@ -8,7 +8,7 @@ import { kRecordingYaml, withRecording } from "./yaml";
 
 const kByHand = "Set global.services.router_replay.enabled on the page Configuration, or in the file.";
 
-/// The file as it is written: a text without its comments, or with masks, may not be written back.
+/// The file exactly as it is stored. A text without its comments, or with masked values, must not be written back.
 async function original(): Promise<Response> {
   try {
     return await call("/config/router?format=original");

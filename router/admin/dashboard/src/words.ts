@@ -94,8 +94,8 @@ export function moment(iso: string): string {
 export const day = (iso: string): string =>
   new Date(iso).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
 
-/// Whose fault an error is: the router's or a server's, nobody's because a rule wanted it, or the client's. A server that
-/// refuses a request may do so because of the client, or of the router's own key or quota.
+/// The cause of an error: the router or a server, a rule that intended it, or the client. If a server refuses a
+/// request, the cause may be the client, or the router's own key or quota.
 export type Blame = "failed" | "refused" | "server" | "mistake";
 const kCauses: Record<string, [Blame, string]> = {
   parse_error: ["mistake", "the request could not be read"],
