@@ -127,6 +127,8 @@ std::string_view status_of(const Result<routing::Plan>& plan) {
       return "fast_response";
     case routing::Plan::Path::kBlocked:
       return "blocked";
+    case routing::Plan::Path::kUnable:
+      return "unavailable";
   }
   return "";
 }
@@ -142,8 +144,10 @@ void write_selection(json::Writer& out, const config::Decision* decision,
   out.member("selected_model", chosen ? std::string_view(plan->model->name) : "");
   out.member("selection_status", status_of(plan));
   out.member("selection_method", plan ? std::string_view(plan->selection_method) : "");
-  out.member("selection_reason", plan ? std::string_view(plan->selection_reason)
-                                      : std::string_view(plan.error().message));
+  const bool is_unable = plan && plan->path == routing::Plan::Path::kUnable;
+  out.member("selection_reason", is_unable ? std::string_view(plan->message)
+                                 : plan    ? std::string_view(plan->selection_reason)
+                                           : std::string_view(plan.error().message));
 }
 
 OrFailure<std::string> eval(const http::Request& request, const serving::ServingState& state) {

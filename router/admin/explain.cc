@@ -9,6 +9,7 @@
 #include "router/admin/classify.h"
 #include "router/learning/rules.h"
 #include "router/routing/decision_headers.h"
+#include "router/routing/plan_calls.h"
 #include "router/safety/pii/rules.h"
 
 namespace signalbox::admin {
@@ -82,7 +83,8 @@ void write_shadow(json::Writer& out, const config::ShadowDispatchPlugin& plugin)
   out.end_array().member("sample_rate", plugin.sample_rate).end_object();
 }
 
-void write_plan(json::Writer& out, const Result<routing::Plan>& plan) {
+void write_plan(json::Writer& out, const Result<routing::Plan>& plan,
+                const config::Looper& looper) {
   out.key("plan").begin_object();
   if (!plan) {
     out.member("path", routing::kErrorPath).member("message", plan.error().message).end_object();
@@ -96,6 +98,7 @@ void write_plan(json::Writer& out, const Result<routing::Plan>& plan) {
   if (!plan->selection_method.empty())
     out.member("method", plan->selection_method).member("reason", plan->selection_reason);
   routing::write_left_out(*plan, out);
+  routing::write_calls(*plan, looper, out);
   if (plan->learning) learning::write(*plan->learning, out);
   if (plan->reasoning) out.member("reasoning", *plan->reasoning);
   if (plan->shadow != nullptr) write_shadow(out, *plan->shadow);
@@ -202,7 +205,7 @@ OrFailure<std::string> explain(const http::Request& request, const serving::Serv
   json::Writer out;
   out.begin_object().member("request", explain_request.body).member("text", chat.user_text());
   write_decision(out, evaluation.decision());
-  write_plan(out, plan);
+  write_plan(out, plan, state.config().looper);
   out.member("rests_on_missing", evaluation.rests_on_missing());
   if (!ran) out.member("degraded", ran.error().message);
   out.key("signals").raw(explained->root().find("signals")->raw());

@@ -241,6 +241,7 @@ struct LoopBudget {
 struct Algorithm {
   std::string type = "static";  // in lower case
   std::string on_error;
+  uint32_t minimum_candidates = 0;  // models that must be able to serve the request
   std::optional<RouterDc> router_dc;
   std::optional<AutoMix> automix;
   std::optional<HybridSelection> hybrid;

@@ -370,7 +370,9 @@ constexpr Key kAlgorithmKeys[] = {
     algorithm_name(FIELD(Algorithm, type),
                    "The algorithm. Default: `static`, which uses the first of `modelRefs`."),
     on_error<Algorithm>("Reaction if the algorithm fails."),
-    unread("minimum_candidates", "Least number of models.", "one model is enough"),
+    integer(FIELD(Algorithm, minimum_candidates), 0, 1'000,
+            "Different models that must be able to serve a request; with fewer it gets 400. "
+            "Default: 1."),
     object(same<Algorithm>("ml"), kAlgorithmMl, "Trained selectors in newer files."),
     object(FIELD(Algorithm, router_dc), kRouterDc, "Similarity of the request to model cards."),
     object(FIELD(Algorithm, automix), kAutoMix, "Quality against costs."),

@@ -1,6 +1,8 @@
 // `routing.decisions`: conditions on signals, the models that answer, and the plugins. A condition
 // is checked against the signals of the routing that contains it.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -266,6 +268,16 @@ void check_model_ref(Reader& reader, const yaml::Node& node, ModelRef& out) {
                                 out.model));
     });
   }
+  const std::vector<std::string>& levels = model->own_reasoning.levels;
+  if (out.reasoning_effort.empty() || levels.empty() ||
+      std::ranges::find(levels, out.reasoning_effort) != levels.end())
+    return;
+  reader.at_key("reasoning_effort", [&] {
+    reader.notice(node.find("reasoning_effort")->line,
+                  fmt::format("\"{}\" is not one of the levels of model \"{}\" ({}), so its "
+                              "servers may refuse it",
+                              out.reasoning_effort, out.model, fmt::join(levels, ", ")));
+  });
 }
 
 constexpr Key kModelRefKeys[] = {
@@ -470,6 +482,7 @@ void apply_action(Reader& reader, const yaml::Node& node, Decision& out) {
 
 void check_decision(Reader& reader, const yaml::Node& node, Decision& out) {
   out.line = node.line;
+  check_minimum(reader, node, out);
   check_emits(reader, node, out);
   const yaml::Node* written = node.find("algorithm");
   const yaml::Node* type = written == nullptr ? nullptr : written->find("type");

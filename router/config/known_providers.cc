@@ -167,8 +167,7 @@ constexpr Choice kReasoningTypes[] = {
     {"top_level_reasoning_effort", ReasoningFamily::Type::kTopLevelReasoningEffort},
 };
 
-constexpr std::string_view kOneParameter =
-    "the parameter alone switches reasoning, and the decision selects the effort";
+constexpr std::string_view kNoModes = "`use_reasoning` of the decision switches reasoning";
 
 constexpr Key kModelReasoningKeys[] = {
     text(FIELD_AS("family", Model, reasoning_family), "The same as `reasoning_family`."),
@@ -176,13 +175,20 @@ constexpr Key kModelReasoningKeys[] = {
            "Place of the parameter in a request, instead of a family."),
     text(FIELD_AS("parameter", Model, own_reasoning.parameter),
          "Name of the parameter, for `type`."),
-    unread("activation_parameter", "A further parameter.", kOneParameter),
-    unread("effort_flags", "Parameters for efforts.", kOneParameter),
-    unread("levels", "Efforts that the model has.", kOneParameter),
-    unread("default", "Effort if a decision names none.", kOneParameter),
-    unread("disabled", "Value that switches reasoning off.", kOneParameter),
-    unread("modes", "Modes that the model has.", kOneParameter),
-    unread("default_mode", "Mode if a decision names none.", kOneParameter),
+    text(FIELD_AS("activation_parameter", Model, own_reasoning.activation_parameter),
+         "A further switch in `chat_template_kwargs`, for the type `reasoning_effort`: true with "
+         "reasoning, else false."),
+    text_map(FIELD_AS("effort_flags", Model, own_reasoning.effort_flags),
+             "The switch in `chat_template_kwargs` for each effort, in place of `parameter`. An "
+             "effort without one needs none."),
+    texts(FIELD_AS("levels", Model, own_reasoning.levels),
+          "Efforts that the model has. A decision with another one gets a notice."),
+    text(FIELD_AS("default", Model, own_reasoning.default_effort),
+         "Effort if a decision names none. Default: `default_reasoning_effort`."),
+    text(FIELD_AS("disabled", Model, own_reasoning.disabled),
+         "Effort that switches reasoning off. Default: that of the client, or `low`."),
+    unread("modes", "Modes that the model has.", kNoModes),
+    unread("default_mode", "Mode if a decision names none.", kNoModes),
 };
 
 constexpr Key kReasoningFamilyKeys[] = {
@@ -212,7 +218,8 @@ void find_family(Reader& reader, uint32_t line, const std::string& family) {
   for (const KnownFamily& each : kKnownFamilies) {
     known.push_back(each.name);
     if (each.name != family) continue;
-    families[family] = {each.type, std::string(each.parameter)};
+    families[family].type = each.type;
+    families[family].parameter = each.parameter;
     return;
   }
   reader.error(line, fmt::format("unknown family \"{}\" (known: {})", family, join(known)));

@@ -250,12 +250,6 @@ constexpr Choice kBalancing[] = {
     {"prefix_aware", Reliability::Policy::kPrefix},
 };
 
-constexpr std::string_view kOneTimeLimit =
-    "`timeout` of the listener bounds the request, and `reply_timeout` the beginning of a reply";
-constexpr std::string_view kRetriesAtOnce =
-    "`retry_on` names the failures, and another backend is tried at once";
-
-// The keys up to health_check_timeout are the Semantic Router's, in the words of Envoy.
 constexpr Key kReliabilityKeys[] = {
     choice(FIELD(Reliability, lb_policy), kBalancing,
            "How to choose a backend: in turn by weight, the least loaded, by session, or the one "
@@ -289,20 +283,29 @@ constexpr Key kReliabilityKeys[] = {
     duration(FIELD(Reliability, reply_timeout), 0ms, 24h,
              "Time limit for a reply to begin. 0s (default): the listener's timeout.")
         .also("per_try_timeout"),
-    unread("connect_timeout", "Time limit of a connection.", kOneTimeLimit),
-    unread("total_timeout", "Time limit of a call.", kOneTimeLimit),
-    unread("idle_timeout", "Time limit between parts of a reply.", kOneTimeLimit),
+    duration(FIELD(Reliability, connect_timeout), 0ms, 1h,
+             "Time limit for a connection. Default: that of `global.services.http`."),
+    duration(FIELD(Reliability, total_timeout), 0ms, 24h,
+             "Time limit of a call with all its attempts and its whole reply. 0s (default): none."),
+    duration(FIELD(Reliability, idle_timeout), 0ms, 24h,
+             "Time limit for each further part of a reply. 0s (default): no limit."),
     duration(FIELD_AS("first_byte_timeout", Reliability, reply_timeout), 0ms, 24h,
              "The same as `reply_timeout`. The shorter one holds.")
         .read_by<read_first_byte>(),
     key_of(FIELD_AS("retriable_status_codes", Reliability, retry_on.statuses), Kind::kNumbers,
            "Further statuses to retry, from 400 to 599.")
         .read_by<read_statuses>(),
-    unread("retry_back_off_base", "Wait before another attempt.", kRetriesAtOnce),
-    unread("retry_back_off_max", "Longest wait.", kRetriesAtOnce),
-    unread("retry_after_max", "Longest wait that a server may demand.", kRetriesAtOnce),
-    unread("retry_budget_percent", "Share of attempts.", kRetriesAtOnce),
-    unread("retry_budget_min_concurrency", "Attempts outside the share.", kRetriesAtOnce),
+    duration(FIELD(Reliability, retry_back_off_base), 0ms, 1h,
+             "Range of the random wait before another attempt, which grows. Default: 0s, no wait."),
+    duration(FIELD(Reliability, retry_back_off_max), 0ms, 1h,
+             "Longest wait. Default: ten times the base, which is 25ms then."),
+    duration(FIELD(Reliability, retry_after_max), 0ms, 1h,
+             "A `Retry-After` of the refusing server sets the wait instead, up to this. 0s "
+             "(default): it has no effect."),
+    number(FIELD(Reliability, retry_budget_percent), 0, 100,
+           "Further attempts at a time, in percent of the requests in flight (workers.md)."),
+    integer(FIELD(Reliability, retry_budget_min_concurrency), 0, 100'000,
+            "Further attempts that are allowed at a time in any case."),
     count(FIELD(Reliability, max_in_flight),
           "Requests that one backend gets at a time. 0 (default): no limit."),
     integer(FIELD(Reliability, queue_max), 0, 100'000,

@@ -15,6 +15,13 @@ struct ReasoningFamily {
   enum class Type { kChatTemplateKwargs, kReasoningEffort, kTopLevelReasoningEffort };
   Type type = Type::kChatTemplateKwargs;
   std::string parameter;
+  // Of efforts. "" or empty: as servers commonly have it.
+  std::vector<std::string> levels;  // those that the model has
+  std::string default_effort;       // if a decision names none
+  std::string disabled;             // switches reasoning off
+  // Switches in chat_template_kwargs: for reasoning, and for each effort in place of `parameter`.
+  std::string activation_parameter;
+  std::map<std::string, std::string> effort_flags;
 };
 
 struct BackendRef {
@@ -81,6 +88,15 @@ struct Reliability {
   std::string health_check_path;  // "": no health checks
   std::chrono::milliseconds health_check_interval{10'000};
   std::chrono::milliseconds health_check_timeout{2'000};
+  std::chrono::milliseconds connect_timeout{0};      // 0: that of global.services.http
+  std::chrono::milliseconds total_timeout{0};        // of all attempts; 0: the listener's timeout
+  std::chrono::milliseconds idle_timeout{0};         // for more of a reply; 0: no limit
+  std::chrono::milliseconds retry_back_off_base{0};  // 0: another worker is tried at once
+  std::chrono::milliseconds retry_back_off_max{0};   // 0: ten times the base
+  std::chrono::milliseconds retry_after_max{0};      // 0: Retry-After has no effect
+  // Retries at a time as a share of the requests in flight; nullopt: another bound holds.
+  std::optional<double> retry_budget_percent;
+  std::optional<uint32_t> retry_budget_min_concurrency;
   // Signalbox only, from here on.
   uint32_t unhealthy_threshold = 3;  // failed checks in a row
   uint32_t healthy_threshold = 2;    // passed checks in a row

@@ -131,6 +131,8 @@ extern const Section kStage;
 /// Checks the stages and the models of a decision whose models answer questions of System One, and
 /// that no other decision has such a model. The reader is at the decision.
 void check_stages(Reader& reader, const yaml::Node& node, const Decision& decision);
+/// Requires as many different models as the algorithm needs.
+void check_minimum(Reader& reader, const yaml::Node& node, const Decision& decision);
 /// Checks that such decisions are reached through an entrypoint of that API, and no others are.
 void check_apis(Reader& reader, const yaml::Node& node, const Config& config);
 

@@ -276,7 +276,7 @@ Result<Incoming> AnthropicDialect::read(std::string&& body, const RequestContext
 }
 
 std::string AnthropicDialect::refusal(int status, std::string_view body) const {
-  return messages_error(status, read_refusal(status, body).message);
+  return messages_error(status, message_for_agents(read_refusal(status, body)));
 }
 
 }  // namespace signalbox::dialects

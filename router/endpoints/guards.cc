@@ -108,7 +108,8 @@ http::Task<> send_unplanned(const RequestScope& scope, const Error& error) {
 
 http::Task<> send_blocked(const RequestScope& scope, const ParsedRequest& chat,
                           routing::Plan plan) {
-  if (plan.path == routing::Plan::Path::kBlocked) {
+  using Path = routing::Plan::Path;
+  if (plan.path == Path::kBlocked || plan.path == Path::kUnable) {
     co_await gateway::send_planned(scope, chat, plan);
     co_return;
   }

@@ -20,9 +20,13 @@ namespace {
 
 constexpr int kUnsupportedEncodingStatus = 415;
 constexpr int kBlockedStatus = 403;  // clients do not repeat the request
+constexpr int kUnableStatus = 400;
 constexpr int kLimitedStatus = 429;
 constexpr std::string_view kOverBudget = "budget_exceeded";
 constexpr std::string_view kForbidden = "model_not_allowed";
+// Agents shorten a conversation that is refused with the code for its length.
+constexpr std::string_view kTooLong = "context_length_exceeded";
+constexpr std::string_view kNoCapableModel = "no_capable_model";
 constexpr int kUnjudgedStatus = 503;
 // The load that kept a guard from reading the request has often passed after this time.
 constexpr std::string_view kRetrySeconds = "5";
@@ -260,6 +264,13 @@ http::Task<> send_planned(const RequestScope& scope, const ParsedRequest& reques
                           const routing::Plan& plan) {
   http::Reply& reply = scope.exchange.reply;
   http::Headers fields = decision_headers(scope, plan);
+  if (plan.path == routing::Plan::Path::kUnable) {
+    scope.record.failed({Code::kInvalid, plan.message}, plan.message);
+    co_await http::send_refusal(reply, std::move(fields), kUnableStatus, plan.message,
+                                plan.too_long ? kTooLong : kNoCapableModel,
+                                scope.api.error_shape());
+    co_return;
+  }
   if (plan.path == routing::Plan::Path::kBlocked) {
     const std::string_view code = plan.guarded.missing_identity ? http::kMissingIdentity
                                   : plan.guarded.forbidden      ? kForbidden

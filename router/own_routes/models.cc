@@ -15,6 +15,7 @@ namespace signalbox::own_routes {
 namespace {
 
 constexpr std::string_view kOnePrefix = "/v1/models/";
+constexpr std::string_view kNotPublished = "systemone_not_published";
 
 /// "2026-01-31T12:00:00Z"
 std::string iso_time(int64_t since_1970) {
@@ -163,6 +164,49 @@ http::Task<> send_one(http::Exchange exchange, std::shared_ptr<const Listings> l
   co_await exchange.reply.send(200, fields, found->second);
 }
 
+/// The names of System One that the client may request. "routing" is true for those of
+/// entrypoints, behind which decisions choose the model.
+std::string list_task_models(const config::Config& config, const http::Request& request) {
+  const config::ClientKey* key = request.key.get();
+  const std::vector<std::string> everything;
+  const auto& recipes = key == nullptr ? everything : key->recipes;
+  const auto& models = key == nullptr ? everything : key->models;
+  const auto header = [&](std::string_view name) { return request.headers.find(name); };
+  const auto leads = [&](const std::string& name) {
+    return std::ranges::find_if(config.entrypoints, [&](const config::Entrypoint& each) {
+      return each.api == config::Entrypoint::Api::kSystemOne &&
+             std::ranges::find(each.model_names, name) != each.model_names.end();
+    });
+  };
+  json::Writer out;
+  out.begin_object().member("object", "list").key("data").begin_array();
+  for (const std::string& name : config.listeners.front().system_one) {
+    const auto entrypoint = leads(name);
+    const bool is_routed = entrypoint != config.entrypoints.end();
+    const auto leads_on = [&](std::string_view recipe) { return may(recipes, recipe); };
+    const bool is_open = is_routed
+                             ? config::is_open_to(*entrypoint, header) &&
+                                   std::ranges::any_of(config::recipes_of(*entrypoint), leads_on)
+                             : may(models, name);
+    if (!is_open) continue;
+    out.begin_object().member("id", name).member("object", "model").member("api", "systemone");
+    out.member("routing", is_routed).end_object();
+  }
+  return out.end_array().end_object().take();
+}
+
+http::Task<> send_task_models(http::Exchange exchange, const config::Config& config) {
+  http::Headers fields;
+  if (config.listeners.empty() || config.listeners.front().system_one.empty()) {
+    co_await http::send_refusal(exchange.reply, std::move(fields), 404,
+                                "the file names no systemone.models", kNotPublished);
+    co_return;
+  }
+  fields.add("Content-Type", "application/json");
+  const std::string body = list_task_models(config, exchange.request);
+  co_await exchange.reply.send(200, fields, body);
+}
+
 }  // namespace
 
 std::vector<http::Route> model_routes(const config::Config& config) {
@@ -173,7 +217,10 @@ std::vector<http::Route> model_routes(const config::Config& config) {
   auto one = [listings](http::Exchange exchange) {
     return send_one(exchange, listings.of(exchange.request));
   };
-  return {{"GET", "/v1/models", std::move(all)}, {"GET", std::string(kOnePrefix), std::move(one)}};
+  auto tasks = [&config](http::Exchange exchange) { return send_task_models(exchange, config); };
+  return {{"GET", "/v1/models", std::move(all)},
+          {"GET", std::string(kOnePrefix), std::move(one)},
+          {"GET", fmt::format("{}/models", config::kSystemOnePath), std::move(tasks)}};
 }
 
 }  // namespace signalbox::own_routes

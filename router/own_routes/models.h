@@ -1,5 +1,6 @@
 #pragma once
-// GET /v1/models and /v1/models/NAME: the names that the client's key may request.
+// GET /v1/models and /v1/models/NAME: the names that the client's key may request. The same for
+// System One at /v1/systemone/models, whose names are not those of chats.
 
 #include "router/config/config.h"
 #include "router/http/routes.h"

@@ -118,6 +118,8 @@ std::string_view path_name(Plan::Path path) {
       return "fast_response";
     case Plan::Path::kBlocked:
       return "blocked";
+    case Plan::Path::kUnable:
+      return kErrorPath;
   }
   return "";
 }
@@ -266,8 +268,8 @@ std::string model_words(const Plan& plan) {
 
 std::string plan_words(const Plan& plan) {
   if (plan.path == Plan::Path::kFastResponse) return "Answered without a model";
-  std::string out = plan.path == Plan::Path::kBlocked ? fmt::format("Refused: {}", plan.message)
-                                                      : model_words(plan);
+  std::string out = plan.path == Plan::Path::kUpstream ? model_words(plan)
+                                                       : fmt::format("Refused: {}", plan.message);
   for (const Plan::LeftOut& each : plan.left_out)
     out += fmt::format("\nNot {}: {}", each.model, each.reason);
   return out;

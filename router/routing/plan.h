@@ -49,6 +49,7 @@ struct Plan {
     kUpstream,      // `body` goes to `model`
     kFastResponse,  // `message` is the answer
     kBlocked,       // refused; `message` is the reason
+    kUnable,        // too few models of the route can serve it; `message` is the reason
   };
   /// Why a request was blocked: the matching jailbreak and personal-data conditions, a missing
   /// identity, or a key that may not use the models.
@@ -73,6 +74,7 @@ struct Plan {
   const config::Model* model = nullptr;  // if path is kUpstream
   std::string upstream_name;             // the value of `model` in the upstream request
   std::string message;
+  bool too_long = false;  // kUnable, and context windows alone are the reason
   Guarded guarded;
   std::string recipe;             // the routing that decided; "": nothing was decided
   std::string decision;           // "": no decision matched, or the client named a model

@@ -112,8 +112,8 @@ class Planner {
 
   /// If models have failed already, the plan uses another one: first the other models of the
   /// decision, then the fallback_models of the failed ones, unless the decision has an action.
-  /// Errors: kUpstream if none is left; kInvalid if the card of every model shows that it cannot
-  /// serve the request, or if the client named an algorithm and no decision with it matches;
+  /// Errors: kUpstream if none is left; kInvalid if the client named an algorithm and no decision
+  /// with it matches;
   /// kNotFound if the client names an unknown model; kUnsupported if the decision needs a plugin
   /// that is not built; kOverloaded if its algorithm finds every model out of bounds.
   Result<Plan> plan(const PlanInputs& inputs) const;
@@ -182,7 +182,8 @@ class Planner {
   static void remove_forbidden(std::span<const std::string> allowed, Candidates& candidates,
                                Plan& plan);
   void remove_restricted(const ModelResults& results, Candidates& candidates, Plan& plan) const;
-  Result<void> remove_unable(const PlanInputs& inputs, Candidates& candidates, Plan& plan) const;
+  void remove_unable(const PlanInputs& inputs, Candidates& candidates, Plan& plan) const;
+  static void require_minimum(const PlanInputs& inputs, const Candidates& candidates, Plan& plan);
   static Candidates begin_image(const PlanInputs& inputs, Candidates& candidates, Plan& plan);
   Result<void> add_painter(const PlanInputs& inputs, Candidates writers, Candidates painters,
                            Plan& plan) const;
@@ -195,6 +196,7 @@ class Planner {
                                       Plan& plan) const;
   size_t apply_learning(const PlanInputs& inputs, const Candidates& left,
                         const selection::Choice& choice, Plan& plan) const;
+  const std::string& default_effort(const config::Model& model) const;
   void set_reasoning_of(const config::ModelRef& ref, const config::DifficultyCase* difficulty,
                         const PlanInputs& inputs, Plan& plan) const;
   const config::DifficultyCase* apply_decision(const config::ModelRef& ref,

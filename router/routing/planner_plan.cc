@@ -2,7 +2,10 @@
 // are collected and applied once; bytes that the plan does not change are sent as they came.
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
+#include "base/counted.h"
 #include "base/json_writer.h"
 #include "router/config/access.h"
 #include "router/plugins/rag/file_search.h"
@@ -185,8 +188,7 @@ void Planner::remove_restricted(const ModelResults& results, Candidates& candida
 
 // Removes models whose cards show that they cannot serve the request. If no other model is left,
 // those that were removed for uncertain reasons alone stay.
-Result<void> Planner::remove_unable(const PlanInputs& inputs, Candidates& candidates,
-                                    Plan& plan) const {
+void Planner::remove_unable(const PlanInputs& inputs, Candidates& candidates, Plan& plan) const {
   selection::Demands demands = demands_of(inputs.signal_inputs.request());
   const config::Decision* decision = inputs.target.decision;
   if (decision != nullptr && decision->tools && plugins::removes_tools(*decision->tools))
@@ -194,6 +196,7 @@ Result<void> Planner::remove_unable(const PlanInputs& inputs, Candidates& candid
   Candidates able, doubtful;
   std::vector<Plan::LeftOut> left_out;
   std::string reasons;
+  bool all_by_length = true;
   for (const selection::Candidate& each : candidates) {
     selection::Inability found = find_inability(each, demands, routing_.model_cards);
     if (found.why.empty()) {
@@ -201,14 +204,40 @@ Result<void> Planner::remove_unable(const PlanInputs& inputs, Candidates& candid
       continue;
     }
     if (!found.is_certain) doubtful.push_back(each);
+    all_by_length = all_by_length && found.by_length;
     reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", each.model->name, found.why);
     left_out.push_back({each.model->name, std::move(found.why)});
   }
-  if (able.empty() && doubtful.empty())
-    return fail(Code::kInvalid, "no model of the request's route can serve it ({})", reasons);
-  if (!able.empty()) plan.left_out.insert(plan.left_out.end(), left_out.begin(), left_out.end());
+  const bool is_unable = able.empty() && doubtful.empty();
+  if (is_unable) {
+    plan.path = Plan::Path::kUnable;
+    plan.too_long = all_by_length;
+    plan.message = fmt::format("no model of the request's route can serve it ({})", reasons);
+  }
+  if (is_unable || !able.empty())
+    plan.left_out.insert(plan.left_out.end(), left_out.begin(), left_out.end());
   candidates = able.empty() ? std::move(doubtful) : std::move(able);
-  return {};
+}
+
+// Refuses a request for which the decision's algorithm has fewer models than it needs. A single
+// call of a looper has one model, and models that have failed were there.
+void Planner::require_minimum(const PlanInputs& inputs, const Candidates& candidates, Plan& plan) {
+  const config::Decision* decision = inputs.target.decision;
+  const bool is_first = inputs.conditions.voice.empty() && inputs.conditions.failed.empty();
+  if (decision == nullptr || decision->action.is_set() || !is_first) return;
+  std::set<std::pair<std::string_view, std::string_view>> different;
+  for (const selection::Candidate& each : candidates)
+    different.emplace(each.model->name, each.ref->lora_name);
+  const uint32_t minimum = decision->algorithm.minimum_candidates;
+  if (different.size() >= minimum) return;
+  plan.path = Plan::Path::kUnable;
+  plan.message = fmt::format("{} of the request's route can serve it, and its algorithm needs {}",
+                             counted(different.size(), "model"), minimum);
+}
+
+const std::string& Planner::default_effort(const config::Model& model) const {
+  const std::string& own = model.own_reasoning.default_effort;
+  return own.empty() ? config_.providers.default_reasoning_effort : own;
 }
 
 // Reasoning can be switched off for any model, but on only if the model's reasoning family defines
@@ -230,7 +259,7 @@ void Planner::set_reasoning_of(const config::ModelRef& ref,
   if (plan.reasoning != true) return;
   // Some of Anthropic's models refuse an effort, so only the decision itself may send one there.
   if (!plugins::speaks(*plan.model, request::Api::kMessages))
-    plan.reasoning_effort = config_.providers.default_reasoning_effort;
+    plan.reasoning_effort = default_effort(*plan.model);
   if (!ref.reasoning_effort.empty()) plan.reasoning_effort = ref.reasoning_effort;
   if (has_effort) plan.reasoning_effort = difficulty->reasoning_effort;
 }
@@ -297,9 +326,8 @@ std::string Planner::edit_body(const PlanInputs& inputs, const config::Difficult
         config_.providers.reasoning_families.at(plan.model->reasoning_family);
     const bool by_client =
         !plan.reasoning && !plugins::speaks(*plan.model, request::Api::kMessages);
-    const std::string effort = by_client
-                                   ? effort_of(root, config_.providers.default_reasoning_effort)
-                                   : plan.reasoning_effort;
+    const std::string effort =
+        by_client ? effort_of(root, default_effort(*plan.model)) : plan.reasoning_effort;
     plugins::set_reasoning(family, *plan.model, *reasoning, effort, body, edits);
   }
   add_edits(inputs.results.context, edits);
@@ -403,8 +431,11 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   remove_restricted(inputs.results, left, plan);
   if (plan.path == Plan::Path::kBlocked) return plan;
   // An image server gets nothing of the request but one message.
-  if (!plan.bypassed && plan.image == nullptr)
-    SIGNALBOX_TRY_VOID(remove_unable(inputs, left, plan));
+  if (!plan.bypassed && plan.image == nullptr) {
+    remove_unable(inputs, left, plan);
+    if (plan.path == Plan::Path::kUpstream) require_minimum(inputs, left, plan);
+    if (plan.path == Plan::Path::kUnable) return plan;
+  }
   if (is_fallback) left.erase(left.begin() + 1, left.end());
   SIGNALBOX_TRY(const selection::Candidate choice, choose(inputs, left, plan));
   plan.model = choice.model;

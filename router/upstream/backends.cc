@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <charconv>
 #include <cstdlib>
+#include <random>
 
 #include "base/log.h"
 #include "router/upstream/echo_backend.h"
 #include "router/upstream/http_backend.h"
 #include "router/upstream/lease.h"
 #include "router/upstream/outgoing.h"
+#include "router/workers/back_off.h"
 
 namespace signalbox::upstream {
 namespace {
@@ -19,6 +22,7 @@ namespace {
 using workers::Balancer;
 using workers::Ended;
 using workers::Missing;
+using namespace std::chrono_literals;
 
 void add_notices(const config::Model& model, const config::BackendRef& ref,
                  std::vector<std::string>& notices) {
@@ -181,8 +185,10 @@ Backends::Backends(const config::Config& config, Fleet& fleet) {
     const auto make = [&](const config::BackendRef& ref) -> std::unique_ptr<const Backend> {
       if (ref.type == "echo") return std::make_unique<EchoBackend>(model.name);
       if (ref.is_envoys) return std::make_unique<EnvoysServers>(model.name);
-      auto made =
-          std::make_unique<HttpBackend>(ref, config.http, key_of(ref), config.authz.identity);
+      config::HttpLimits limits = config.http;
+      const auto connect = model.reliability ? model.reliability->connect_timeout : 0ms;
+      if (connect.count() > 0) limits.connect_timeout = connect;
+      auto made = std::make_unique<HttpBackend>(ref, limits, key_of(ref), config.authz.identity);
       if (made->trouble() != nullptr) {
         notices_.push_back(fmt::format("model \"{}\": backend \"{}\": {}; requests to it will fail",
                                        model.name, ref.name, made->trouble()->message));
@@ -204,6 +210,51 @@ Backends::~Backends() = default;
 
 namespace {
 
+/// The seconds of a Retry-After; nullopt for a date, which no server of models is known to send.
+std::optional<std::chrono::seconds> demanded_wait(const http::Response& head) {
+  const std::string_view text = head.headers.find("retry-after").value_or("");
+  uint32_t seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return std::chrono::seconds(seconds);
+}
+
+std::chrono::milliseconds wait_before(const config::Reliability& settings, uint32_t retry,
+                                      std::optional<std::chrono::seconds> demanded) {
+  thread_local std::minstd_rand random{std::random_device{}()};
+  const double draw = std::uniform_real_distribution<double>(0, 1)(random);
+  return workers::back_off(settings, retry, draw, demanded);
+}
+
+http::Task<> pause(std::chrono::milliseconds time, http::Interrupt& interrupt) {
+  const http::Executor executor = co_await http::asio::this_coro::executor;
+  http::Timer timer(executor);
+  timer.expires_after(time);
+  http::Interrupt::Scope scope(interrupt, [&timer] { timer.cancel(); });
+  if (!interrupt.raised()) co_await timer.async_wait(http::kAwait);
+}
+
+/// The time that a call may take with all its attempts.
+class TotalTime {
+ public:
+  explicit TotalTime(std::chrono::milliseconds total) : total_(total) {}
+  AttemptTimes times_of(const config::Reliability& settings) const {
+    return {settings.reply_timeout, left(), total_, settings.idle_timeout};
+  }
+  bool is_over() const { return total_.count() > 0 && Clock::now() - began_ >= total_; }
+
+ private:
+  using Clock = http::Clock;
+  std::chrono::milliseconds left() const {
+    if (total_.count() == 0) return total_;
+    const auto taken = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began_);
+    return std::max(total_ - taken, 1ms);
+  }
+
+  const std::chrono::milliseconds total_;
+  const Clock::time_point began_ = Clock::now();
+};
+
 /// The call of one attempt. Backends ignore needs_reply, which is for proxies.
 Call attempt_of(const Call& call, http::Interrupt& interrupt, Stage& stage) {
   return {.target = call.target,
@@ -221,87 +272,145 @@ Call attempt_of(const Call& call, http::Interrupt& interrupt, Stage& stage) {
           .repeatable = call.repeatable};
 }
 
+/// One call with its attempts. All arguments outlive it.
+class Attempts {
+ public:
+  Attempts(std::string_view model, std::span<const std::unique_ptr<const Backend>> backends,
+           Balancer& balancer, const workers::Affinity& affinity, const Call& call)
+      : model_(model),
+        backends_(backends),
+        balancer_(balancer),
+        settings_(balancer.settings()),
+        affinity_(affinity),
+        call_(call),
+        total_(settings_.total_timeout) {}
+
+  http::Task<CallOutcome> run() {
+    for (;;) {
+      Result<size_t> worker = next_.value_or(0);
+      if (!next_) worker = co_await acquire_next();
+      if (!worker) {
+        // The error of the last attempt is more useful than the fact that no worker is left.
+        if (out_.attempts == 0 || worker.error().code == Code::kCancelled) {
+          out_.elsewhere = worker.error().code == Code::kOverloaded;
+          out_.answer = tl::unexpected<Error>(worker.error());
+        }
+        co_return std::move(out_);
+      }
+      next_.reset();
+      const bool again = co_await attempt(*worker);
+      if (!again) co_return std::move(out_);
+    }
+  }
+
+ private:
+  http::Task<Result<size_t>> acquire_next() {
+    return acquire(balancer_, model_, affinity_, tried_, call_.interrupt, !call_.gives_way);
+  }
+
+  /// Returns true if another attempt follows.
+  http::Task<bool> attempt(size_t worker) {
+    Lease lease(balancer_, model_, worker, affinity_.blocks.size());
+    if (call_.gives_way) lease.ignore_health();
+    lease.hold(std::move(permit_));
+    if (wait_.count() > 0) {
+      co_await pause(wait_, call_.interrupt);
+      if (call_.interrupt.raised()) {
+        out_.answer = tl::unexpected<Error>(call_.interrupt.error());
+        co_return false;
+      }
+    }
+    ++out_.attempts;
+    const http::Executor executor = co_await http::asio::this_coro::executor;
+    std::unique_ptr<ReplyLimit> limit;
+    if (const AttemptTimes times = total_.times_of(settings_); times.any())
+      limit = std::make_unique<ReplyLimit>(http::loop_of(executor), call_.interrupt, times);
+    Stage own_stage;
+    Stage& stage = call_.stage != nullptr ? *call_.stage : own_stage;
+    stage = Stage::kConnecting;
+    const Call one = attempt_of(call_, limit ? limit->interrupt() : call_.interrupt, stage);
+    out_.answer = co_await backends_[worker]->call(one);
+    refuse_redirect(call_, balancer_.name(worker), out_.answer);
+    if (limit && !call_.limits_whole) limit->lift();
+    tried_.push_back(worker);
+    co_return out_.answer ? take_reply(std::move(lease), std::move(limit))
+                          : take_failure(lease, stage, limit && limit->is_late());
+  }
+
+  bool may_try_again() const {
+    return !call_.gives_way && out_.attempts <= settings_.retry_count &&
+           tried_.size() < backends_.size() && !total_.is_over();
+  }
+
+  bool take_reply(Lease lease, std::unique_ptr<ReplyLimit> limit) {
+    const http::Response& head = (*out_.answer)->head();
+    const int status = head.status;
+    out_.elsewhere = is_refusal(head, settings_.retry_on);
+    if (out_.elsewhere && call_.repeatable && may_try_again()) permit_ = balancer_.take_retry();
+    if (permit_) wait_ = wait_before(settings_, out_.attempts, demanded_wait(head));
+    auto leased =
+        std::make_unique<LeasedReply>(std::move(*out_.answer), std::move(lease), std::move(limit));
+    out_.answer = nullptr;
+    // Give up this reply only if another worker is available: an error reply is better than none.
+    tl::expected<size_t, Missing> next = tl::unexpected(Missing::kOther);
+    if (permit_) next = balancer_.begin(affinity_, tried_, http::Clock::now());
+    if (!next) {
+      permit_.reset();
+      out_.answer = std::move(leased);
+      out_.backend = balancer_.name(tried_.back());
+      return false;
+    }
+    log::debug("workers", "{}: model \"{}\": backend \"{}\" answered {}; trying another backend",
+               call_.request_id, model_, balancer_.name(tried_.back()), status);
+    next_ = *next;
+    return true;
+  }
+
+  bool take_failure(Lease& lease, Stage stage, bool is_late) {
+    const Error& error = out_.answer.error();
+    if (error.code == Code::kCancelled || error.code == Code::kUnsupported) return false;
+    lease.end(Ended::kFailed);
+    // The time limit covers the whole request, so none is left for another attempt.
+    if (call_.interrupt.raised()) return false;
+    out_.elsewhere = may_repeat(stage, is_late || total_.is_over(), settings_.retry_on);
+    const bool nothing_sent = stage == Stage::kConnecting;
+    if (!out_.elsewhere || !may_try_again() || (!nothing_sent && !call_.repeatable)) return false;
+    if (!nothing_sent || !balancer_.is_free_without_connection()) {
+      permit_ = balancer_.take_retry();
+      if (!permit_) return false;
+    }
+    wait_ = wait_before(settings_, out_.attempts, std::nullopt);
+    log::debug("workers", "{}: model \"{}\": {}; trying another backend", call_.request_id, model_,
+               error.message);
+    return true;
+  }
+
+  const std::string_view model_;
+  const std::span<const std::unique_ptr<const Backend>> backends_;
+  Balancer& balancer_;
+  const config::Reliability& settings_;
+  const workers::Affinity& affinity_;
+  const Call& call_;
+  const TotalTime total_;
+  std::vector<size_t> tried_;
+  std::optional<size_t> next_;  // a worker that has the next attempt already
+  Balancer::RetryPermit permit_;
+  std::chrono::milliseconds wait_{0};
+  CallOutcome out_;
+};
+
 }  // namespace
 
 http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& call) const {
   const auto found = pools_.find(model.name);
   SIGNALBOX_CHECK(found != pools_.end());
   const Pool& pool = *found->second;
-  Balancer& balancer = *pool.balancer;
-  const config::Reliability& settings = balancer.settings();
-  const http::Executor executor = co_await http::asio::this_coro::executor;
   const std::vector<uint64_t> blocks = pool.blocks(call);
   const std::vector<uint64_t> ends = pool.ends(call);
   const workers::Affinity affinity{blocks, pool.session(call), ends};
-  std::vector<size_t> tried;
-  CallOutcome out;
-  const bool waits = !call.gives_way;
-  Result<size_t> worker =
-      co_await acquire(balancer, pool.model, affinity, tried, call.interrupt, waits);
-  for (;;) {
-    if (!worker) {
-      // The error of the last attempt is more useful than the fact that no worker is left.
-      const Code code = worker.error().code;
-      if (out.attempts == 0 || code == Code::kCancelled) {
-        out.elsewhere = code == Code::kOverloaded;
-        out.answer = tl::unexpected<Error>(std::move(worker).error());
-      }
-      co_return out;
-    }
-    Lease lease(balancer, pool.model, *worker, blocks.size());
-    if (call.gives_way) lease.ignore_health();
-    ++out.attempts;
-    std::unique_ptr<ReplyLimit> limit;
-    if (settings.reply_timeout.count() > 0) {
-      limit = std::make_unique<ReplyLimit>(http::loop_of(executor), call.interrupt,
-                                           settings.reply_timeout);
-    }
-    Stage own_stage;
-    Stage& stage = call.stage != nullptr ? *call.stage : own_stage;
-    stage = Stage::kConnecting;
-    const Call attempt = attempt_of(call, limit ? limit->interrupt() : call.interrupt, stage);
-    out.answer = co_await pool.backends[*worker]->call(attempt);
-    refuse_redirect(call, balancer.name(*worker), out.answer);
-    if (limit && !call.limits_whole) limit->lift();
-    tried.push_back(*worker);
-    const bool again = !call.gives_way && out.attempts <= settings.retry_count &&
-                       tried.size() < pool.backends.size();
-    if (out.answer) {
-      const http::Response& head = (*out.answer)->head();
-      const int status = head.status;
-      out.elsewhere = is_refusal(head, settings.retry_on);
-      auto leased =
-          std::make_unique<LeasedReply>(std::move(*out.answer), std::move(lease), std::move(limit));
-      out.answer = nullptr;
-      const bool repeats = out.elsewhere && again && call.repeatable && balancer.take_retry();
-      // Give up this reply only if another worker is available: an error reply is better than none.
-      tl::expected<size_t, Missing> next = tl::unexpected(Missing::kOther);
-      if (repeats) next = balancer.begin(affinity, tried, http::Clock::now());
-      if (!next) {
-        out.answer = std::move(leased);
-        out.backend = balancer.name(tried.back());
-        co_return out;
-      }
-      log::debug("workers", "{}: model \"{}\": backend \"{}\" answered {}; trying another backend",
-                 call.request_id, pool.model, balancer.name(tried.back()), status);
-      worker = *next;
-      continue;
-    }
-    const Error& error = out.answer.error();
-    const bool unsupported = error.code == Code::kUnsupported;
-    if (error.code == Code::kCancelled || unsupported) co_return out;
-    lease.end(Ended::kFailed);
-    // The time limit covers the whole request, so none is left for another attempt.
-    if (call.interrupt.raised()) co_return out;
-    out.elsewhere = may_repeat(stage, limit && limit->expired(), settings.retry_on);
-    const bool nothing_sent = stage == Stage::kConnecting;
-    if (!out.elsewhere || !again) co_return out;
-    if (!nothing_sent && !(call.repeatable && balancer.take_retry())) co_return out;
-    log::debug("workers", "{}: model \"{}\": {}; trying another backend", call.request_id,
-               pool.model, error.message);
-    limit.reset();
-    worker = co_await acquire(balancer, pool.model, affinity, tried, call.interrupt, waits);
-  }
+  Attempts attempts(pool.model, pool.backends, *pool.balancer, affinity, call);
+  CallOutcome out = co_await attempts.run();
+  co_return out;
 }
 
 }  // namespace signalbox::upstream

@@ -22,14 +22,32 @@ void Lease::end(Ended ended) {
 }
 
 ReplyLimit::ReplyLimit(http::asio::io_context& loop, http::Interrupt& request,
-                       std::chrono::milliseconds limit)
-    : deadline_(loop,
-                [this, limit] {
-                  expired_ = true;
-                  interrupt_.raise(Code::kDeadline, fmt::format("{} ms", limit.count()));
-                }),
+                       const AttemptTimes& times)
+    : times_(times),
+      begin_(loop,
+             [this] {
+               is_late_ = true;
+               expire(times_.begin, "reply_timeout");
+             }),
+      whole_(loop, [this] { expire(times_.total, "total_timeout"); }),
+      idle_(loop, [this] { expire(times_.idle, "idle_timeout"); }),
       scope_(request, [this, &request] { interrupt_.raise(request.why(), request.limit()); }) {
-  deadline_.set(limit);
+  if (times_.begin.count() > 0) begin_.set(times_.begin);
+  if (times_.whole.count() > 0) whole_.set(times_.whole);
+}
+
+void ReplyLimit::expire(std::chrono::milliseconds limit, std::string_view name) {
+  interrupt_.raise(Code::kDeadline, fmt::format("{} ms, the {} of the model", limit.count(), name));
+}
+
+void ReplyLimit::wait() {
+  if (times_.idle.count() > 0 && !waits_) idle_.set(times_.idle);
+  waits_ = true;
+}
+
+void ReplyLimit::has_waited() {
+  idle_.clear();
+  waits_ = false;
 }
 
 LeasedReply::LeasedReply(std::unique_ptr<UpstreamReply> reply, Lease lease,
@@ -39,7 +57,10 @@ LeasedReply::LeasedReply(std::unique_ptr<UpstreamReply> reply, Lease lease,
 }
 
 http::Task<Result<Piece>> LeasedReply::next() {
+  if (limit_) limit_->wait();
   Result<Piece> piece = co_await reply_->next();
+  const bool was_nudged = piece && !piece->last && piece->bytes.empty();
+  if (limit_ && !was_nudged) limit_->has_waited();
   if (!piece) {
     lease_.end(piece.error().code == Code::kUpstream ? Ended::kFailed : Ended::kDropped);
   } else if (piece->last) {

@@ -23,7 +23,8 @@ class Lease {
         worker_(other.worker_),
         blocks_(other.blocks_),
         assumed_(other.assumed_),
-        counts_(other.counts_) {}
+        counts_(other.counts_),
+        permit_(std::move(other.permit_)) {}
   Lease& operator=(Lease&&) = delete;
   ~Lease() { end(assumed_); }
 
@@ -33,6 +34,8 @@ class Lease {
   void end(workers::Ended ended);
   /// The worker's health does not depend on how this request ends.
   void ignore_health() { counts_ = false; }
+  /// The request is a retry until its lease ends.
+  void hold(workers::Balancer::RetryPermit permit) { permit_ = std::move(permit); }
 
  private:
   workers::Balancer* balancer_;  // null once ended
@@ -41,22 +44,39 @@ class Lease {
   size_t blocks_;
   workers::Ended assumed_ = workers::Ended::kDropped;
   bool counts_ = true;
+  workers::Balancer::RetryPermit permit_;
 };
 
-/// Limits the time until a reply begins. It passes the request's own interrupt on as well.
+/// The time that one attempt may take. 0: no limit.
+struct AttemptTimes {
+  std::chrono::milliseconds begin{0};  // until the reply begins
+  std::chrono::milliseconds whole{0};  // until it ends; what is left of the call's total_timeout
+  std::chrono::milliseconds total{0};  // the total_timeout itself, for the error
+  std::chrono::milliseconds idle{0};   // for each further part of the reply
+
+  bool any() const { return begin.count() + whole.count() + idle.count() > 0; }
+};
+
+/// Limits the time of an attempt. It passes the request's own interrupt on as well.
 class ReplyLimit {
  public:
-  ReplyLimit(http::asio::io_context& loop, http::Interrupt& request,
-             std::chrono::milliseconds limit);
+  ReplyLimit(http::asio::io_context& loop, http::Interrupt& request, const AttemptTimes& times);
   http::Interrupt& interrupt() { return interrupt_; }
-  bool expired() const { return expired_; }
-  /// Removes the limit, because the reply has begun.
-  void lift() { deadline_.clear(); }
+  /// True if the reply did not begin in time, and there may be time for another attempt.
+  bool is_late() const { return is_late_; }
+  /// Removes the limit on the beginning, because the reply has begun.
+  void lift() { begin_.clear(); }
+  /// A wait for a further part begins, unless it has already, or ends with one.
+  void wait();
+  void has_waited();
 
  private:
+  void expire(std::chrono::milliseconds limit, std::string_view name);
+
+  const AttemptTimes times_;
   http::Interrupt interrupt_;
-  bool expired_ = false;
-  http::Deadline deadline_;
+  bool is_late_ = false, waits_ = false;
+  http::Deadline begin_, whole_, idle_;
   http::Interrupt::Scope scope_;
 };
 

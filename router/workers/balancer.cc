@@ -12,6 +12,9 @@ using Policy = config::Reliability::Policy;
 
 constexpr double kRetryShare = 0.2;
 constexpr double kRetriesMax = 100;
+// Of a budget for which the file gives only the other figure.
+constexpr double kRetryPercent = 20;
+constexpr uint32_t kRetriesLeast = 3;
 /// The weight of a new request in the running mean of request sizes.
 constexpr double kMeanShare = 1.0 / 16;
 
@@ -132,11 +135,29 @@ bool Balancer::all_fit_fail(TimePoint now) const {
   });
 }
 
-bool Balancer::take_retry() {
+bool Balancer::has_retry_budget() const {
+  return settings_.retry_budget_percent || settings_.retry_budget_min_concurrency;
+}
+
+Balancer::RetryPermit Balancer::take_retry() {
   const std::lock_guard lock(mutex_);
-  if (retries_ < 1) return false;
-  retries_ -= 1;
-  return true;
+  if (has_retry_budget()) {
+    double in_flight = 0;
+    for (const Worker& worker : workers_) in_flight += worker.in_flight;
+    const double share = settings_.retry_budget_percent.value_or(kRetryPercent) / 100 * in_flight;
+    const double least = settings_.retry_budget_min_concurrency.value_or(kRetriesLeast);
+    if (static_cast<double>(retries_in_flight_) >= std::max(share, least)) return nullptr;
+  } else {
+    if (retries_ < 1) return nullptr;
+    retries_ -= 1;
+  }
+  ++retries_in_flight_;
+  return RetryPermit(this);
+}
+
+void Balancer::end_retry() {
+  const std::lock_guard lock(mutex_);
+  --retries_in_flight_;
 }
 
 // Serves the queue once, because a worker may have become free since begin() found none.

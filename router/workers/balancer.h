@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -55,10 +56,17 @@ class Balancer {
   /// Ends the request; `blocks` is the size of its Affinity::blocks. Returns true if this ejected
   /// the worker.
   bool end(size_t worker, size_t blocks, Ended ended, TimePoint now);
-  /// Returns true if one more retry is allowed. Every five new requests allow one retry, and at
-  /// most a hundred accumulate, so that a pool in trouble does not get twice the load. A call that
-  /// found no connection may be retried without this.
-  bool take_retry();
+  struct EndRetry {
+    void operator()(Balancer* balancer) const { balancer->end_retry(); }
+  };
+  /// A retry in flight; null: none is allowed. The balancer outlives it.
+  using RetryPermit = std::unique_ptr<Balancer, EndRetry>;
+  /// Permits one more retry, so that a pool in trouble does not get twice the load. Every five new
+  /// requests allow one, and at most a hundred accumulate; or the settings bound how many are in
+  /// flight.
+  RetryPermit take_retry();
+  /// True if a call that found no connection needs no permit.
+  bool is_free_without_connection() const { return !has_retry_budget(); }
 
   /// Enters the queue, or returns nullopt if it already has queue_max requests. `wake` is called
   /// once, on any thread, possibly this one, when the request has a worker. It may be called late;
@@ -106,6 +114,8 @@ class Balancer {
   tl::expected<size_t, Missing> take(const Affinity& affinity, std::span<const size_t> tried,
                                      TimePoint now);
   size_t choose(const Affinity& affinity, Among among);
+  void end_retry();
+  bool has_retry_budget() const;
   bool eject(Worker& worker, TimePoint now);
   bool all_fit_fail(TimePoint now) const;
   Wakes serve_queue(TimePoint now);
@@ -119,6 +129,7 @@ class Balancer {
   uint64_t turn_ = 0;
   double mean_blocks_ = 0;
   double retries_;
+  size_t retries_in_flight_ = 0;
 };
 
 }  // namespace signalbox::workers

@@ -109,6 +109,10 @@ test("a request that the action's model cannot answer reaches no other one", asy
   const answer = await send("large", `The launchcode is 7. ${"And so on. ".repeat(400)}`);
   assert.equal(answer.status, 400, answer.text);
   assert.match(answer.text, /no model of the request's route can serve it/);
+  assert.equal(JSON.parse(answer.text).error.code, "context_length_exceeded");
+  assert.equal(answer.decision, "contain");
+  const claude = await send("large", `The launchcode is 7. ${"And so on. ".repeat(400)}`, {}, "/v1/messages");
+  assert.match(JSON.parse(claude.text).error.message, /^prompt is too long/);
 });
 
 test("an image that an action keeps from its model reaches no model", async () => {

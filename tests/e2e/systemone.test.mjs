@@ -232,3 +232,29 @@ test("each call counts in the metrics and in the log", async () => {
   await until(async () => (await metric(daemon, 'signalbox_looper_calls_total{model="vega",purpose="answer",outcome="ok"}')) >= 1);
   assert.ok((await metric(daemon, 'signalbox_looper_requests_total{decision="answer",algorithm="cascade",used_up="none"}')) >= 1);
 });
+
+test("an explanation lists the calls of a cascade in their order, and calls nobody", async () => {
+  const explained = await fetch(`${daemon.managementUrl}/api/v1/explain`, {
+    method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ recipe: "native", text: "an appeal" }),
+  });
+  const { plan } = await explained.json();
+  assert.deepEqual(plan.calls, [
+    { step: 1, model: "kai", purpose: "answer", label: "one" },
+    { step: 2, model: "vega", purpose: "answer", label: "two" },
+    { step: 3, model: "reader", purpose: "choose", label: "review" },
+  ]);
+  assert.deepEqual(calls, []);
+});
+
+test("clients find the names of System One apart from those of chats", async () => {
+  const found = await (await fetch(`${daemon.url}/v1/systemone/models`)).json();
+  assert.deepEqual(found, {
+    object: "list",
+    data: [
+      { id: "vllm-sr/auto", object: "model", api: "systemone", routing: true },
+      { id: "kai", object: "model", api: "systemone", routing: false },
+    ],
+  });
+  const chats = await (await fetch(`${daemon.url}/v1/models`)).json();
+  assert.ok(!chats.data.some((each) => each.id === "kai"));
+});

@@ -61,7 +61,7 @@ std::string plan_json(const Plan& plan) {
   out.member("selection_method", plan.selection_method);
   out.member("grounding", plan.grounding != nullptr).member("needs_facts", plan.needs_facts);
   out.member("looks_for_attempts", plan.jailbreak != nullptr);
-  out.member("caches", plan.response_cache != nullptr);
+  out.member("caches", plan.response_cache != nullptr).member("too_long", plan.too_long);
   return out.member("selection_reason", plan.selection_reason).end_object().take();
 }
 
@@ -95,7 +95,8 @@ void check(const json::Value& row, const Plan& plan) {
     EXPECT_NE(plan.model, nullptr);
   }
   EXPECT_EQ(plan.path == Plan::Path::kFastResponse ? plan.message : "", text_of("answer"));
-  EXPECT_EQ(plan.path == Plan::Path::kBlocked ? plan.message : "", text_of("refused"));
+  const bool is_refused = plan.path == Plan::Path::kBlocked || plan.path == Plan::Path::kUnable;
+  EXPECT_EQ(is_refused ? plan.message : "", text_of("refused"));
   if (const auto expected = row.find("plan"))
     compare_plans(*expected, json::Document::parse(plan_json(plan))->root());
   if (const auto expected = row.find("response")) check_headers(*expected, plan);

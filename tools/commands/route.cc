@@ -6,6 +6,7 @@
 #include "base/json_writer.h"
 #include "router/config/load.h"
 #include "router/routing/decision_headers.h"
+#include "router/routing/plan_calls.h"
 #include "router/routing/router.h"
 #include "tools/command.h"
 #include "tools/jsonl.h"
@@ -60,7 +61,7 @@ signals::HeaderLookup headers_of(const json::Value& row) {
   };
 }
 
-void write_plan(const routing::Plan& plan, json::Writer& out) {
+void write_plan(const routing::Plan& plan, const config::Looper& looper, json::Writer& out) {
   out.key("decision");
   plan.decision.empty() ? out.null() : out.string(plan.decision);
   if (!plan.recipe.empty()) out.member("recipe", plan.recipe);
@@ -76,6 +77,7 @@ void write_plan(const routing::Plan& plan, json::Writer& out) {
     out.member("reason", plan.selection_reason).end_object();
   }
   routing::write_left_out(plan, out);
+  routing::write_calls(plan, looper, out);
   out.key("headers").begin_object();
   for (const routing::Header& header : routing::response_headers(plan, true)) {
     out.member(header.name, header.value);
@@ -83,7 +85,9 @@ void write_plan(const routing::Plan& plan, json::Writer& out) {
   out.end_object().key("body");
   plan.path == routing::Plan::Path::kUpstream ? out.raw(plan.body) : out.null();
   if (plan.path == routing::Plan::Path::kFastResponse) out.member("answer", plan.message);
-  if (plan.path == routing::Plan::Path::kBlocked) out.member("refused", plan.message);
+  using Path = routing::Plan::Path;
+  if (plan.path == Path::kBlocked || plan.path == Path::kUnable)
+    out.member("refused", plan.message);
 }
 
 void write_error(const Error& error, json::Writer& out) {
@@ -92,16 +96,18 @@ void write_error(const Error& error, json::Writer& out) {
 }
 
 std::string explanation_text(const routing::Evaluation& evaluation,
-                             const Result<routing::Plan>& plan) {
-  return fmt::format("{}\n{}\n", evaluation.explain_words(),
-                     plan ? routing::plan_words(*plan) : plan.error().message);
+                             const Result<routing::Plan>& plan, const config::Looper& looper) {
+  const std::string words = plan ? routing::plan_words(*plan) + routing::calls_words(*plan, looper)
+                                 : plan.error().message;
+  return fmt::format("{}\n{}\n", evaluation.explain_words(), words);
 }
 
-std::string json_of(const routing::Evaluation& evaluation, const Result<routing::Plan>& plan) {
+std::string json_of(const routing::Evaluation& evaluation, const Result<routing::Plan>& plan,
+                    const config::Looper& looper) {
   json::Writer out;
   out.begin_object();
   if (plan) {
-    write_plan(*plan, out);
+    write_plan(*plan, looper, out);
   } else {
     write_error(plan.error(), out);
   }
@@ -120,7 +126,9 @@ Result<std::string> route(const routing::Router& router, const Choices& choices,
     SIGNALBOX_TRY_VOID(evaluation.run_needed());
   }
   const Result<routing::Plan> plan = evaluation.plan();
-  return choices.explain ? explanation_text(evaluation, plan) : json_of(evaluation, plan);
+  const config::Looper& looper = router.config().looper;
+  return choices.explain ? explanation_text(evaluation, plan, looper)
+                         : json_of(evaluation, plan, looper);
 }
 
 int route_all(const std::string& path, std::optional<config::MissingModels> missing,

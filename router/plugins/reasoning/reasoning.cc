@@ -52,6 +52,38 @@ void remove_within(std::string_view name, std::string_view member, splice::Objec
   }
 }
 
+/// Sets or removes several members of the objects called `name`; an empty value removes one.
+using Members = std::vector<std::pair<std::string_view, std::string>>;
+
+void set_members(std::string_view name, const Members& members, splice::ObjectEditor& body,
+                 std::vector<splice::Edit>& edits) {
+  const std::vector<json::Value> objects = body.objects(name);
+  json::Writer added;
+  added.begin_object();
+  for (const auto& [member, json] : members) {
+    if (!json.empty()) added.key(member).raw(json);
+  }
+  if (objects.empty()) return body.set(name, added.end_object().take());
+  for (const json::Value& object : objects) {
+    splice::ObjectEditor editor(object);
+    for (const auto& [member, json] : members)
+      json.empty() ? editor.remove(member) : editor.set(member, json);
+    editor.finish(edits);
+  }
+}
+
+/// The switches of a family that has more than one in chat_template_kwargs.
+Members switches_of(const config::ReasoningFamily& family, bool on, std::string_view effort) {
+  Members out;
+  if (!family.activation_parameter.empty())
+    out.emplace_back(family.activation_parameter, on ? "true" : "false");
+  for (const auto& [level, flag] : family.effort_flags)
+    out.emplace_back(flag, on && level == effort ? "true" : "");
+  if (family.effort_flags.empty())
+    out.emplace_back(family.parameter, on && !effort.empty() ? json::quote(effort) : "");
+  return out;
+}
+
 bool is_text(const json::Value& object, std::string_view key, std::string_view prefix) {
   const auto value = object.find(key);
   return value && value->is_string() && value->text().starts_with(prefix);
@@ -109,10 +141,17 @@ void set_reasoning(const config::ReasoningFamily& family, const config::Model& m
   const bool is_openai_like =
       family.type == Type::kReasoningEffort &&
       (is_served_by(model, kOpenAi) || is_served_by(model, kOpenRouter) || is_at_azure(model));
+  const bool has_switches = !family.activation_parameter.empty() || !family.effort_flags.empty();
+  if (has_switches && family.type == Type::kReasoningEffort && !is_openai_like) {
+    body.remove(kEffort);
+    return set_members(kTemplate, switches_of(family, on, effort), body, edits);
+  }
   const std::vector<json::Value> requested = body.values(kEffort);
-  const bool keep = !on && !requested.empty() && requested.front().is_string();
-  if (!on && !keep && is_openai_like) return body.remove(kEffort);
+  const bool ends = !on && !family.disabled.empty();
+  const bool keep = !on && !ends && !requested.empty() && requested.front().is_string();
+  if (!on && !ends && !keep && is_openai_like) return body.remove(kEffort);
   const std::string value = on     ? json::quote(effort)
+                            : ends ? json::quote(family.disabled)
                             : keep ? std::string(requested.front().raw())
                                    : json::quote("low");
   const bool top_level = is_openai_like || family.type == Type::kTopLevelReasoningEffort;

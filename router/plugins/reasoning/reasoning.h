@@ -23,6 +23,8 @@ namespace signalbox::plugins {
 /// If reasoning is off, an effort that the client has set stays. Without one it is "low", except at
 /// the servers of OpenAI and OpenRouter, where it is left out. A `reasoning_effort` of the client
 /// that does not belong at the top level is removed; other members of chat_template_kwargs stay.
+/// A family with activation_parameter or effort_flags has several switches in chat_template_kwargs,
+/// and one with `disabled` has an effort for no reasoning, which replaces the client's.
 /// `parameter` is one key, even with dots in it. `body` edits the request's top level; nested edits
 /// are appended to `edits`.
 void set_reasoning(const config::ReasoningFamily& family, const config::Model& model, bool on,

@@ -48,7 +48,7 @@ Inability find_inability(const Candidate& candidate, const Demands& demands,
   if (window > 0 && needed > window) {
     return {fmt::format("its context window has {} tokens, and the request needs about {}", window,
                         needed),
-            tokens(demands, kBytesPerTokenMax) > window};
+            tokens(demands, kBytesPerTokenMax) > window, true};
   }
   if (demands.images && ascii::iequals(card->modality, "text") && !has_any(*card, kSight))
     return {"it reads text only, and the request has images"};

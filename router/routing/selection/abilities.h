@@ -25,6 +25,7 @@ struct Demands {
 struct Inability {
   std::string why;         // "": it can, or its card leaves that open
   bool is_certain = true;  // false: its server may serve the request nevertheless
+  bool by_length = false;  // its context window is too small
 };
 
 /// Returns the first of these that holds:

@@ -303,6 +303,33 @@ TEST(NewerForms, a_model_may_be_drawn_at_random) {
   EXPECT_EQ(config.routing.decisions[0].algorithm.type, "random");
 }
 
+TEST(NewerForms, a_decision_has_the_models_that_its_algorithm_needs) {
+  const std::string found =
+      newer_errors(in_decision("      algorithm: {type: random, minimum_candidates: 3}\n"));
+  EXPECT_NE(found.find("routing.decisions[0].algorithm.minimum_candidates: expected at least 3 "
+                       "different modelRefs, found "),
+            std::string::npos)
+      << found;
+}
+
+TEST(NewerForms, a_models_own_reasoning_has_efforts) {
+  const std::string file = R"(version: v0.3
+providers:
+  defaults: {model: m}
+  models:
+    - {name: m, reasoning: {type: reasoning_effort, parameter: e, levels: [low, high], default: high, disabled: none,
+        activation_parameter: think, effort_flags: {low: low_effort}}, backend_refs: [{type: echo}]}
+routing: {decisions: [{name: d, modelRefs: [{model: m, reasoning_effort: medium}]}]}
+)";
+  EXPECT_NE(
+      newer_notices(file).find("\"medium\" is not one of the levels of model \"m\" (low, high)"),
+      std::string::npos)
+      << newer_notices(file);
+  const ReasoningFamily own = newer_config(file).providers.models[0].own_reasoning;
+  EXPECT_EQ(own.disabled, "none");
+  EXPECT_EQ(own.effort_flags.at("low"), "low_effort");
+}
+
 TEST(NewerForms, keys_of_a_listener_are_not_left_out) {
   const std::string listener = "listeners: [{name: x, port: 1, api_keys: ";
   EXPECT_EQ(newer_errors(std::string(kTwoModels) + listener + "[secret]}]\n"),

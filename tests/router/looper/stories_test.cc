@@ -5,7 +5,8 @@
 //    "algorithm": {...}, "looper": {...}?, "messages": [...]?, "tools": [...]?,
 //    "leaves_out": [MODEL, ...]?, "story": [event, ...],
 //    "answer": {"model", "text" or "body"?, "waiting"?: [turn, ...]}, "error": part of it?,
-//    "used_up": ...?, "invalid": part of the message if the decision is refused?}
+//    "used_up": ...?, "invalid": part of the message if the decision is refused?,
+//    "outline": ["STEP MODEL PURPOSE", ...]?}  the calls that an explanation lists
 //
 // With "task": {...} the models, except for those with "chats": true, answer that request of System
 // One: a reply has its "body", and the answer has a "stage".
@@ -33,6 +34,7 @@
 
 #include "base/json_writer.h"
 #include "router/config/load.h"
+#include "router/looper/outline.h"
 #include "router/looper/run.h"
 #include "router/looper/task.h"
 
@@ -315,6 +317,17 @@ class Story {
   std::vector<size_t> cancelled_;
 };
 
+void check_outline(const config::Config& config, const Value& row) {
+  const auto wanted = row.find("outline");
+  if (!wanted) return;
+  std::vector<std::string> calls, found;
+  for (const Value& each : wanted->items()) calls.emplace_back(each.text());
+  const config::Decision& decision = routing_of(config).decisions.front();
+  for (const OutlinedCall& call : outline(decision, voices_of(config, row), config.looper))
+    found.push_back(fmt::format("{} {} {}", call.step, call.model, name_of(call.purpose)));
+  EXPECT_EQ(found, calls);
+}
+
 void run_story(const Value& row) {
   const auto config = configuration(row);
   Result<void> checked;
@@ -328,6 +341,7 @@ void run_story(const Value& row) {
   }
   ASSERT_TRUE(config) << config.error().message;
   ASSERT_TRUE(checked) << checked.error().message;
+  check_outline(*config, row);
   Story story(*config, row);
   for (const Value& event : row.find("story")->items()) story.play(event);
   story.end(row);

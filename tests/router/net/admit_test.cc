@@ -107,6 +107,7 @@ TEST(Abilities, unable_models_are_left_out_and_a_request_that_none_can_serve_get
 
   const Reply nobody = site.send("/v1/chat/completions", with_image(prose));
   EXPECT_EQ(nobody.status, 400) << nobody.body;
+  EXPECT_NE(nobody.body.find(R"("code":"no_capable_model")"), std::string::npos) << nobody.body;
   const std::string why = error_message(nobody.body);
   EXPECT_NE(why.find("no model of the request's route can serve it"), std::string::npos) << why;
   EXPECT_NE(why.find("small: its context window has 100 tokens"), std::string::npos) << why;

@@ -329,6 +329,68 @@ TEST(Balance, a_reply_that_has_begun_in_time_may_take_longer) {
   EXPECT_TRUE(reply.complete);
 }
 
+/// A server that begins its reply and never continues it.
+Upstream stalled() {
+  return Upstream([](Wire& wire, int) {
+    wire.read_request();
+    wire.send(std::string(kStreamHead) + chunk("data: 1\n\n"));
+    wire.read_request();  // until the router closes the connection
+  });
+}
+
+TEST(Balance, a_reply_that_pauses_for_too_long_ends) {
+  Upstream server = stalled();
+  config::Reliability settings;
+  settings.idle_timeout = 100ms;
+  Site site({server.port()}, settings);
+  const Reply reply = site.ask();
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.body.find("data: 1\n\n"), 0U);
+  EXPECT_FALSE(reply.complete);
+}
+
+TEST(Balance, a_call_ends_after_its_total_time) {
+  Upstream server = stalled();
+  config::Reliability settings;
+  settings.total_timeout = 100ms;
+  Site site({server.port()}, settings);
+  const Reply reply = site.ask();
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_FALSE(reply.complete);
+}
+
+TEST(Balance, no_other_server_is_tried_once_the_total_time_is_over) {
+  Server a("a"), b("b");
+  a.wait_before_answers(1s);
+  config::Reliability settings;
+  settings.total_timeout = 100ms;
+  Site site({a.port(), b.port()}, settings);
+  const Reply reply = site.ask();
+  EXPECT_EQ(reply.status, 504);
+  EXPECT_NE(reply.body.find("100 ms, the total_timeout of the model"), std::string::npos)
+      << reply.body;
+  EXPECT_EQ(b.asked(), 0);
+}
+
+TEST(Balance, another_server_is_tried_after_a_wait) {
+  Server b("b");
+  config::Reliability settings;
+  settings.retry_back_off_base = 1ms;
+  settings.retry_budget_percent = 50;
+  Site site({closed_port(), b.port()}, settings);
+  EXPECT_EQ(site.answers(4), "bbbb");
+}
+
+TEST(Balance, a_budget_of_no_retries_allows_none) {
+  Server b("b");
+  config::Reliability settings;
+  settings.retry_budget_percent = 0;
+  settings.retry_budget_min_concurrency = 0;
+  Site site({closed_port(), b.port()}, settings);
+  EXPECT_EQ(site.ask().status, 502);
+  EXPECT_EQ(b.asked(), 0);
+}
+
 TEST(Balance, a_stream_is_never_begun_twice) {
   std::atomic<int> streams{0};
   const auto script = [&](Wire& wire, int) {

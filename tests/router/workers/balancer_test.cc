@@ -2,6 +2,7 @@
 // threads.
 
 #include "router/workers/balancer.h"
+#include "router/workers/back_off.h"
 
 #include <gtest/gtest.h>
 
@@ -103,6 +104,51 @@ TEST(Balancer, limits_retries_to_a_burst_and_a_share_of_the_calls) {
   EXPECT_TRUE(balancer.take_retry());
   EXPECT_TRUE(balancer.take_retry());
   EXPECT_FALSE(balancer.take_retry());
+}
+
+TEST(Balancer, a_budget_bounds_the_retries_in_flight) {
+  config::Reliability settings;
+  settings.retry_budget_min_concurrency = 2;
+  settings.retry_budget_percent = 50;
+  Balancer balancer(settings, named(2));
+  EXPECT_FALSE(balancer.is_free_without_connection());
+  std::vector<Balancer::RetryPermit> held;
+  for (int i = 0; i < 2; ++i) held.push_back(balancer.take_retry());
+  EXPECT_TRUE(held.back());
+  EXPECT_FALSE(balancer.take_retry()) << "two at a time, without any other request";
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(balancer.begin({}, {}, kNow));
+  held.push_back(balancer.take_retry());
+  EXPECT_TRUE(held.back()) << "half of six requests";
+  EXPECT_FALSE(balancer.take_retry());
+  held.clear();
+  for (int i = 0; i < 200; ++i) EXPECT_TRUE(balancer.take_retry()) << "each ends at once";
+}
+
+TEST(BackOff, there_is_none_unless_the_file_has_it) {
+  EXPECT_EQ(back_off({}, 3, 1, std::chrono::seconds(7)).count(), 0);
+}
+
+TEST(BackOff, the_range_grows_up_to_its_bound) {
+  config::Reliability settings;
+  settings.retry_back_off_base = std::chrono::milliseconds(100);
+  EXPECT_EQ(back_off(settings, 1, 0, {}).count(), 0);
+  EXPECT_EQ(back_off(settings, 1, 0.5, {}).count(), 50);
+  EXPECT_EQ(back_off(settings, 2, 0.5, {}).count(), 150);
+  EXPECT_EQ(back_off(settings, 3, 1, {}).count(), 700);
+  EXPECT_EQ(back_off(settings, 100, 1, {}).count(), 1000) << "ten times the base";
+  settings.retry_back_off_max = std::chrono::milliseconds(120);
+  EXPECT_EQ(back_off(settings, 2, 0.5, {}).count(), 120);
+  settings.retry_back_off_base = std::chrono::milliseconds(0);
+  EXPECT_EQ(back_off(settings, 1, 1, {}).count(), 25);
+}
+
+TEST(BackOff, a_server_sets_the_wait_up_to_a_bound) {
+  config::Reliability settings;
+  settings.retry_back_off_base = std::chrono::milliseconds(100);
+  settings.retry_after_max = std::chrono::milliseconds(2500);
+  EXPECT_EQ(back_off(settings, 1, 0, std::chrono::seconds(1)).count(), 1000);
+  EXPECT_EQ(back_off(settings, 1, 0, std::chrono::seconds(9)).count(), 2500);
+  EXPECT_EQ(back_off(settings, 1, 0.5, {}).count(), 50);
 }
 
 // If one of n workers disappears, only its sessions move.
