@@ -15,7 +15,7 @@ struct ReasoningFamily {
   enum class Type { kChatTemplateKwargs, kReasoningEffort, kTopLevelReasoningEffort };
   Type type = Type::kChatTemplateKwargs;
   std::string parameter;
-  // Of efforts. "" or empty: as servers commonly have it.
+  // The names of efforts. "" or empty: as servers commonly have them.
   std::vector<std::string> levels;  // those that the model has
   std::string default_effort;       // if a decision names none
   std::string disabled;             // switches reasoning off

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/ascii.h"
+#include "base/name_case.h"
 #include "router/dialects/call_signature.h"
 
 namespace signalbox::dialects {
@@ -238,13 +238,12 @@ Result<std::string_view> optional_text(const json::Value& object, std::string_vi
 Result<void> refuse_repeats(const json::Value& object, std::span<const std::string_view> keys,
                             std::string_view path) {
   for (const json::Member& member : object.members()) {
-    for (const std::string_view key : keys) {
-      if (member.key.size() != key.size() || !ascii::iequals(member.key, key)) continue;
-      if (member.key != key)
-        return wrong(join_path(path, member.key),
-                     "expected \"{}\": some servers take one for the other", key);
-      if (object.count(key) > 1) return wrong(join_path(path, key), "given more than once");
-    }
+    if (holds(keys, member.key) && object.count(member.key) > 1)
+      return wrong(join_path(path, member.key), "given more than once");
+    const auto plain = in_lower_case(member.key);
+    if (plain && holds(keys, *plain))
+      return wrong(join_path(path, member.key),
+                   "expected \"{}\": some servers take one for the other", *plain);
   }
   return {};
 }

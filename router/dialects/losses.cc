@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
+
 namespace signalbox::dialects {
 namespace {
 
@@ -35,7 +37,7 @@ constexpr auto kTools = std::to_array<std::string_view>({"apply_patch",
                                                          "web_fetch",
                                                          "web_search",
                                                          "web_search_preview"});
-// What a client may include in a response.
+// Parts that a client may include in a response.
 constexpr auto kIncluded = std::to_array<std::string_view>(
     {"code_interpreter_call.outputs", "computer_call_output.output.image_url",
      "file_search_call.results", "message.input_image.image_url", "message.output_text.logprobs",
@@ -72,9 +74,14 @@ constexpr auto kParameters = std::to_array<std::string_view>({"add_generation_pr
 
 // Removes the date from "web_search_20250305" or "web_search_preview_2025_03_11".
 std::string_view without_date(std::string_view kind) {
-  constexpr size_t kDateBytesMax = std::string_view("_2025_03_11").size();
-  const size_t end = kind.find_last_not_of("_0123456789") + 1;
-  return kind.size() - end <= kDateBytesMax ? kind.substr(0, end) : kind;
+  for (const std::string_view form : {"_0000_00_00", "_00000000"}) {
+    if (kind.size() <= form.size()) continue;
+    const std::string_view end = kind.substr(kind.size() - form.size());
+    const bool is_date = std::ranges::equal(
+        end, form, [](char c, char of) { return of == '_' ? c == '_' : ascii::is_digit(c); });
+    if (is_date) return kind.substr(0, kind.size() - form.size());
+  }
+  return kind;
 }
 
 bool is_known(std::string_view kind) {

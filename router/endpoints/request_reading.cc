@@ -8,6 +8,7 @@
 #include "base/ascii.h"
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "base/name_case.h"
 #include "router/endpoints/multipart.h"
 #include "router/splice/edit.h"
 
@@ -57,7 +58,7 @@ void add_texts(const json::Value& value, std::string& to, RequestReading& out) {
 // the model or of a text would be read there and not here.
 Result<void> check_name(std::string_view name) {
   std::string plain;
-  for (const char c : ascii::lower_case(name)) {
+  for (const char c : in_lower_case(name).value_or(std::string(name))) {
     if (ascii::is_alnum(c) || c == '_') plain += c;
   }
   if (plain == name || (plain != kModelField && !is_one_of(kTexts, plain))) return {};

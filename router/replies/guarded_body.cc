@@ -31,7 +31,8 @@ void add_name(std::string& list, std::string_view name) {
 splice::Edit in_front(const ReplyContent& content, std::string_view preface) {
   const json::Value& value = *content.value;
   if (value.is_string())
-    return {value.begin(), value.end(), json::quote(std::string(preface) + content.text)};
+    return {value.begin(), value.end(),
+            json::quote(std::string(preface) + std::string(value.text()))};
   return {value.begin() + 1, value.begin() + 1,
           fmt::format(R"({{"type":"text","text":{}}},)", json::quote(preface))};
 }

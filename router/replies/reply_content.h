@@ -18,7 +18,8 @@ struct ReplyContent {
 };
 
 /// `member` is "message" or "delta", the member that holds a chat's content. Plain completions have
-/// a `text`. A refusal counts as content; thoughts are left out, both among the parts and next to it.
+/// a `text`. A refusal counts as content. Thoughts are left out, both among the parts and next to
+/// the content.
 ReplyContent content_of(const json::Value& choice, std::string_view member);
 
 /// The member if it is a text, else "".

@@ -7,7 +7,7 @@
 #include <array>
 #include <optional>
 
-#include "base/ascii.h"
+#include "base/name_case.h"
 #include "router/request/request_text.h"
 
 namespace signalbox::request {
@@ -56,9 +56,10 @@ template <size_t N>
 Result<void> find_once(const Value& object, const Where& where,
                        const std::pair<std::string_view, std::optional<Value>*> (&wanted)[N]) {
   for (const json::Member& member : object.members()) {
+    const auto plain = in_lower_case(member.key);
     for (const auto& [key, slot] : wanted) {
-      if (member.key.size() != key.size() || !ascii::iequals(member.key, key)) continue;
-      if (member.key != key) return other_case(where.of(member.key), key);
+      if (plain && *plain == key) return other_case(where.of(member.key), key);
+      if (member.key != key) continue;
       if (*slot) return invalid(where.of(key), "given more than once");
       *slot = member.value;
     }
@@ -248,8 +249,8 @@ Result<void> read_members(ChatRequest& request) {
   for (const json::Member& member : root.members()) {
     const std::optional<Place> place = place_of(member.key);
     if (!place) {
-      const std::string plain = ascii::lower_case(member.key);
-      if (place_of(plain)) return other_case(std::string(member.key), plain);
+      const auto plain = in_lower_case(member.key);
+      if (plain && place_of(*plain)) return other_case(std::string(member.key), *plain);
       continue;
     }
     std::string& target = *place == Place::kAttachment ? request.attached

@@ -12,7 +12,7 @@ using Policy = config::Reliability::Policy;
 
 constexpr double kRetryShare = 0.2;
 constexpr double kRetriesMax = 100;
-// Of a budget for which the file gives only the other figure.
+// The figure of a budget for which the file gives only the other one.
 constexpr double kRetryPercent = 20;
 constexpr uint32_t kRetriesLeast = 3;
 /// The weight of a new request in the running mean of request sizes.

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/json_writer.h"
-#include "router/plugins/context_compression/context_compression.h"
 #include "router/compress/excerpt.h"
+#include "router/plugins/context_compression/context_compression.h"
 #include "router/request/request_text.h"
 #include "router/splice/edit.h"
 

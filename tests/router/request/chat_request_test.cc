@@ -191,6 +191,8 @@ TEST(ChatRequest, refuses_a_known_key_in_another_case) {
             "Response_Format: expected \"response_format\": some servers take one for the other");
   EXPECT_EQ(message_of(R"({"model":"a","messages":[{"role":"user","Content":"b"}]})"),
             "messages[0].Content: expected \"content\": some servers take one for the other");
+  EXPECT_EQ(message_of(R"({"model":"a","messages":[],"me\u017f\u017fages":[]})"),
+            "me\u017f\u017fages: expected \"messages\": some servers take one for the other");
   EXPECT_EQ(message_of(R"({"model":"a","messages":[],"Mode":1})"), "accepted");
 }
 
