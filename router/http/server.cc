@@ -137,6 +137,9 @@ void Server::Impl::stop() {
     loop->io.stop();
     if (loop->thread.joinable()) loop->thread.join();
   }
+  // The ports are free at once, although the owner may still have other work to end.
+  ErrorCode ignored;
+  for (auto& listening : listeners) listening->acceptor.close(ignored);
 }
 
 Server::Server(const config::HttpLimits& limits, ErrorBody error_body)
