@@ -16,7 +16,9 @@ bool keeps_api(const config::Providers& providers, const ParsedRequest& request,
                const routing::Plan& plan) {
   const auto& native = request.chat.native;
   if (!native || plan.loop == nullptr || plan.painter != nullptr ||
-      plan.response_cache != nullptr || !looper::passes_request(plan.loop->algorithm))
+      plan.response_cache != nullptr ||
+      !looper::passes_request(plan.loop->algorithm) ||
+      request::is_bound_to_server(native->document.root()))
     return false;
   return std::all_of(plan.voices.begin(), plan.voices.end(), [&](const looper::Voice& voice) {
     const config::Model* model = providers.find(voice.model);

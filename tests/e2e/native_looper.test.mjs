@@ -129,6 +129,19 @@ for (const [name, api] of Object.entries(apis)) {
   });
 }
 
+test("a request that only one server knows all of does not go to several as it is", async () => {
+  let called = 0;
+  small.answer = large.answer = () => ((called += 1), completion({ content: '{"confidence": 0.9}' }));
+  const unknown = await post("/v1/responses", JSON.stringify({ model: "auto", input: "responses", previous_response_id: "resp_of_small" }));
+  assert.equal(unknown.status, 400, unknown.body);
+  assert.match(JSON.parse(unknown.body).error.message, /there is no response/);
+  assert.equal(called, 0);
+  const { status, headers, body } = await post("/v1/responses", JSON.stringify({ model: "auto", input: "responses", background: true }));
+  assert.equal(status, 200, body);
+  assert.equal(headers.get("x-vsr-dropped"), "background");
+  assert.equal(small.path, "/v1/chat/completions");
+});
+
 test("a decision with a model of another API sends chats, as before", async () => {
   grade = 0.1;
   small.answer = (received) => (apis.messages.asksForGrade(received) ? apis.messages.graded('{\\"confidence\\": 0.1}') : { body: apis.messages.whole("From small.") });
