@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "router/plugins/server_family.h"
+#include "router/plugins/tools/tools.h"
 #include "router/replies/reply_content.h"
 #include "router/replies/reply_meter.h"
 #include "router/splice/object_editor.h"
@@ -16,7 +17,7 @@ bool keeps_api(const config::Providers& providers, const ParsedRequest& request,
                const routing::Plan& plan) {
   const auto& native = request.chat.native;
   if (!native || plan.loop == nullptr || plan.painter != nullptr ||
-      plan.response_cache != nullptr ||
+      plan.response_cache != nullptr || plugins::strips_tools(*plan.loop) ||
       !looper::passes_request(plan.loop->algorithm) ||
       request::is_bound_to_server(native->document.root()))
     return false;

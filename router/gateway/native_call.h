@@ -12,7 +12,8 @@ namespace signalbox::gateway {
 
 /// True if the calls of the plan's algorithm that may answer the client go out in the client's API:
 /// all its models speak it, and their replies are used as they come. The cache has no place for
-/// such answers, and a request that only one server knows all of must not go to several.
+/// such answers, the history of tools is stripped from chats alone, and a request that only one
+/// server knows all of must not go to several.
 bool keeps_api(const config::Providers& providers, const ParsedRequest& request,
                const routing::Plan& plan);
 

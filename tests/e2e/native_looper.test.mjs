@@ -18,6 +18,8 @@ const decision = (name, models, more = "") =>
   `    - {name: ${name}, rules: {type: keyword, name: ${name}}, modelRefs: [${models.map((model) => `{model: ${model}}`).join(", ")}], algorithm: ${kVerified}${more}}`;
 const kMasked = ", plugins: [{type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}]";
 
+const kBare = ", plugins: [{type: tools, configuration: {mode: none, strip_tool_history: true}}]";
+
 const configuration = (port, managementPort) => `
 version: v0.3
 listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
@@ -31,11 +33,12 @@ providers:
     - {name: chat, backend_refs: [{endpoint: "127.0.0.1:${chat.port}"}]}
 routing:
   signals:
-    keywords: [${["messages", "responses", "mixed"].map((name) => `{name: ${name}, keywords: [${name}]}`).join(", ")}]
+    keywords: [${["messages", "responses", "mixed", "bare"].map((name) => `{name: ${name}, keywords: [${name}]}`).join(", ")}]
   decisions:
 ${decision("messages", ["claude", "claude_2"], kMasked)}
 ${decision("responses", ["gpt", "gpt_2"], kMasked)}
 ${decision("mixed", ["claude", "chat"])}
+${decision("bare", ["gpt", "gpt_2"], kBare)}
 global:
   services:
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
@@ -139,6 +142,14 @@ test("a request that only one server knows all of does not go to several as it i
   const { status, headers, body } = await post("/v1/responses", JSON.stringify({ model: "auto", input: "responses", background: true }));
   assert.equal(status, 200, body);
   assert.equal(headers.get("x-vsr-dropped"), "background");
+  assert.equal(small.path, "/v1/chat/completions");
+});
+
+test("a decision that strips the history of tools sends chats, and the reply names what they lack", async () => {
+  small.answer = () => completion({ content: '{"confidence": 0.9}' });
+  const { status, headers, body } = await post("/v1/responses", JSON.stringify({ model: "auto", input: "bare", tools: [{ type: "web_search" }] }));
+  assert.equal(status, 200, body);
+  assert.equal(headers.get("x-vsr-dropped"), "tools.web_search");
   assert.equal(small.path, "/v1/chat/completions");
 });
 
