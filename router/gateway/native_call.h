@@ -22,7 +22,8 @@ bool keeps_api(const config::Providers& providers, const ParsedRequest& request,
 Result<std::string> write_native_call(std::string body, request::Api api, bool streams,
                                       bool is_stored);
 
-/// Reads a whole reply with status 200. `body` of the result is the reply. kUpstream if it is none.
+/// Reads a whole reply with status 200. `body` of the result is the reply. kUpstream if it is not a
+/// message, or not a response that is completed or incomplete.
 Result<looper::Reply> read_native_reply(std::string body, request::Api api);
 
 }  // namespace signalbox::gateway

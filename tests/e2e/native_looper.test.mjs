@@ -71,6 +71,7 @@ const apis = {
     // The router asks for a grade in a chat, which becomes a message.
     asksForGrade: ({ messages }) => JSON.stringify(messages).includes("Judge how likely"),
     graded: (text) => ({ body: JSON.parse(apis.messages.whole(text)) }),
+    broken: [['"type":"message"', '"type":"other"']],
   },
   responses: {
     path: "/v1/responses",
@@ -86,6 +87,7 @@ const apis = {
     },
     asksForGrade: ({ messages }) => messages !== undefined,
     graded: (text) => completion({ content: text }),
+    broken: ["failed", "queued"].map((status) => ['"completed"', `"${status}"`]).concat([['"status":"completed",', ""]]),
   },
 };
 
@@ -129,6 +131,16 @@ for (const [name, api] of Object.entries(apis)) {
     large.answer = answers(large, "From large.");
     assert.equal(await api.read(request), "From large.");
     assert.equal(JSON.parse(sent.at(-1)[1]).stream, true);
+  });
+
+  test(`${name}: a reply that is no answer replaces no earlier one`, async () => {
+    grade = 0.1;
+    small.answer = answers(small, "From small.");
+    for (const broken of api.broken) {
+      large.answer = () => ({ body: api.whole("From large.").replace(...broken) });
+      const { body } = await post(api.path, api.request());
+      assert.equal(body, api.whole("From small."), broken);
+    }
   });
 }
 
