@@ -19,6 +19,7 @@ const decision = (name, models, more = "") =>
 const kMasked = ", plugins: [{type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}]";
 
 const kBare = ", plugins: [{type: tools, configuration: {mode: none, strip_tool_history: true}}]";
+const kCached = ", plugins: [{type: prompt_cache, configuration: {enabled: true, on_unsupported: reject}}]";
 
 const configuration = (port, managementPort) => `
 version: v0.3
@@ -33,12 +34,13 @@ providers:
     - {name: chat, backend_refs: [{endpoint: "127.0.0.1:${chat.port}"}]}
 routing:
   signals:
-    keywords: [${["messages", "responses", "mixed", "bare"].map((name) => `{name: ${name}, keywords: [${name}]}`).join(", ")}]
+    keywords: [${["messages", "responses", "mixed", "bare", "cached"].map((name) => `{name: ${name}, keywords: [${name}]}`).join(", ")}]
   decisions:
 ${decision("messages", ["claude", "claude_2"], kMasked)}
 ${decision("responses", ["gpt", "gpt_2"], kMasked)}
 ${decision("mixed", ["claude", "chat"])}
 ${decision("bare", ["gpt", "gpt_2"], kBare)}
+${decision("cached", ["gpt", "gpt_2"], kCached)}
 global:
   services:
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
@@ -163,6 +165,12 @@ test("a decision that strips the history of tools sends chats, and the reply nam
   assert.equal(status, 200, body);
   assert.equal(headers.get("x-vsr-dropped"), "tools.web_search");
   assert.equal(small.path, "/v1/chat/completions");
+});
+
+test("prompt_cache may refuse a request whose servers do not have Anthropic's API", async () => {
+  const { status, body } = await post("/v1/responses", JSON.stringify({ model: "auto", input: "cached" }));
+  assert.equal(status, 501);
+  assert.match(JSON.parse(body).error.message, /^prompt_cache_target_unsupported: /);
 });
 
 test("a decision with a model of another API sends chats, as before", async () => {
