@@ -190,6 +190,24 @@ test("a server that answers whole although a stream is requested", async () => {
   }
 });
 
+test("a stream under another type passes as it comes, and what is no answer keeps its type", async () => {
+  const ask = () => fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ model: "chats", stream: true, messages: kMessages }) });
+  let end;
+  const ends = new Promise((done) => (end = done));
+  upstream.answer = () => ({ headers: { "content-type": "text/plain" }, ...streamed([{ content: "Fine." }]), ends });
+  const stream = await ask();
+  assert.equal(stream.headers.get("content-type"), "text/plain");
+  const reader = stream.body.getReader();
+  assert.match(Buffer.from((await reader.read()).value).toString(), /^data: .*"Fine\."/);
+  end();
+  while (!(await reader.read()).done);
+  for (const [type, body] of [["text/html", "<p>Come back later.</p>"], ["application/problem+json", '{"title":"Come back later."}']]) {
+    upstream.answer = () => ({ headers: { "content-type": type }, body });
+    const page = await ask();
+    assert.deepEqual([page.headers.get("content-type"), await page.text()], [type, body]);
+  }
+});
+
 test("an error in place of a stream has the server's message", async () => {
   const error = { message: "The engine is asleep.", type: "unavailable", code: 503 };
   const kForms = [
