@@ -31,6 +31,10 @@ constexpr std::array<std::string_view, 6> kSent = {
 // Members of a definition with text for the model, or with values that the model may repeat.
 constexpr std::array<std::string_view, 8> kProse = {
     "description", "title", "example", "examples", "input_examples", "default", "enum", "const"};
+// Members of a schema whose own members have names that the application chose.
+constexpr std::array<std::string_view, 7> kNamed = {
+    "properties",       "patternProperties", "$defs",       "definitions",
+    "dependentSchemas", "dependentRequired", "dependencies"};
 
 constexpr std::array<std::string_view, 8> kLabels = {
     "id", "type", "role", "tool_call_id", "tool_use_id", "call_id", "media_type", "file_id"};
@@ -77,11 +81,10 @@ bool is_base64(std::string_view text) {
 class Walk {
  public:
   /// Without a place, every string is kText and none is left out.
-  Walk(std::optional<Place> place, const VisitText& visit, bool in_prose = false)
-      : place_(place), in_prose_(in_prose), visit_(visit) {}
+  Walk(std::optional<Place> place, const VisitText& visit) : Walk(place, visit, false, false) {}
 
   void value(const Value& value, std::string_view key) const {
-    if (value.is_string()) visit_({kind_of_text(key), value.text(), value});
+    if (value.is_string()) visit_({kind_of_text(in_prose_), value.text(), value});
     if (value.is_number() && place_ != Place::kDefinition && is_identifying(value.raw()))
       visit_({Kind::kNumber, value.raw(), value});
     for (const Value& item : value.items()) this->value(item, key);
@@ -98,8 +101,9 @@ class Walk {
     if (!is_identifier(member.key) || is_identifying(member.key))
       visit_({Kind::kKey, member.key, member.value});
     if (!member.value.is_string()) {
-      const bool in_prose = in_prose_ || holds(kProse, member.key);
-      return Walk(place_, visit_, in_prose).value(member.value, member.key);
+      const bool in_prose = is_prose(member.key);
+      const bool has_names = !in_prose && !has_names_ && holds(kNamed, member.key);
+      return Walk(place_, visit_, in_prose, has_names).value(member.value, member.key);
     }
     const std::string_view text = member.value.text();
     if (is_skipped(parent, member.key, text)) return;
@@ -107,6 +111,13 @@ class Walk {
   }
 
  private:
+  Walk(std::optional<Place> place, const VisitText& visit, bool in_prose, bool has_names)
+      : place_(place), in_prose_(in_prose), has_names_(has_names), visit_(visit) {}
+
+  bool is_prose(std::string_view key) const {
+    return in_prose_ || (!has_names_ && holds(kProse, key));
+  }
+
   bool is_skipped(std::string_view parent, std::string_view key, std::string_view text) const {
     if (!place_ || place_ == Place::kDefinition) return false;
     const bool address = holds(kAddresses, key) ||
@@ -119,16 +130,16 @@ class Walk {
     if (!place_) return Kind::kText;
     if (holds(kLabels, key) || holds(kLabelled, parent)) return Kind::kLabel;
     if (key == "name" && name_is_function) return Kind::kName;
-    return kind_of_text(key);
+    return kind_of_text(is_prose(key));
   }
 
-  Kind kind_of_text(std::string_view key) const {
-    if (place_ != Place::kDefinition) return Kind::kText;
-    return in_prose_ || holds(kProse, key) ? Kind::kText : Kind::kFixed;
+  Kind kind_of_text(bool in_prose) const {
+    return in_prose || place_ != Place::kDefinition ? Kind::kText : Kind::kFixed;
   }
 
   std::optional<Place> place_;
-  bool in_prose_;  // of a definition
+  bool in_prose_;   // of a definition
+  bool has_names_;  // the keys are names, so `title` is not the title of a schema
   const VisitText& visit_;
 };
 
