@@ -83,6 +83,13 @@ test("a conversation to compact has placeholders that no later request has", asy
   assert.equal(upstream.body, plain);
 });
 
+test("a decision removes the id of the user, which all users would share", async () => {
+  upstream.answer = () => ({ body: { id: "m", type: "message", role: "assistant", content: [], stop_reason: "end_turn", usage: { input_tokens: 1, output_tokens: 1 } } });
+  const request = { model: "auto", max_tokens: 9, messages: [{ role: "user", content: "To ann@a.org" }] };
+  await post("/v1/messages", JSON.stringify({ ...request, metadata: { user_id: "bob@a.org" } }));
+  assert.deepEqual(JSON.parse(upstream.body), JSON.parse(masked(JSON.stringify({ ...request, model: "claude" }))));
+});
+
 const kOwnNames = `{"type":"object","title":"For ann@a.org","properties":{"title":{"type":"string","pattern":"^cid@kept.org$","description":"Such as ann@a.org"},"default":{"$ref":"#/$defs/x@kept.org"},"properties":{"title":"Of ann@a.org","required":["cid@kept.org"]}}}`;
 
 /// Posts the request, and expects that its server gets it with placeholders for all addresses of a.org, and for no others.
