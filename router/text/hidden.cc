@@ -354,7 +354,7 @@ std::vector<HiddenText> hidden_texts(std::string_view text) {
   } else {
     add_spaced_runs(text, out);
   }
-  if (auto readable = rearranged(text)) add_whole(*std::move(readable), false);
+  if (auto readable = rearranged(text)) add_whole(std::move(readable->text), readable->is_complete);
   return out;
 }
 
