@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -123,16 +124,19 @@ std::string moved(std::string_view text, size_t by) {
   return out;
 }
 
-size_t english_words(std::string_view text) {
+bool is_common(std::string_view word) {
   static_assert(std::ranges::is_sorted(kCommon));
   constexpr size_t kShortest = 3, kLongest = 12;
+  if (word.size() < kShortest || word.size() > kLongest) return false;
+  return std::ranges::binary_search(kCommon, std::string_view(ascii::lower_case(word)));
+}
+
+size_t english_words(std::string_view text) {
   size_t found = 0;
   for (size_t at = 0; at < text.size(); ++at) {
     const size_t begin = at;
     while (at < text.size() && ascii::is_word_byte(text[at])) ++at;
-    if (at - begin < kShortest || at - begin > kLongest) continue;
-    const std::string word = ascii::lower_case(text.substr(begin, at - begin));
-    found += std::ranges::binary_search(kCommon, std::string_view(word)) ? 1 : 0;
+    found += is_common(text.substr(begin, at - begin)) ? 1 : 0;
   }
   return found;
 }
@@ -143,23 +147,31 @@ bool is_english(std::string_view moved, std::string_view plain, size_t words) {
   return common >= std::max(kLeast, words / kOneIn) && common > 2 * english_words(plain);
 }
 
+int likelihood(std::string_view word) {
+  constexpr int kCommonGain = 8;
+  return word_likelihood(word) + (is_common(word) ? kCommonGain : 0);
+}
+
 // Returns whether change(word) makes no plain word unreadable: no word is clearly better as it
-// stands, and of three words in a row, all of them together are clearly better when changed. A word
-// with digits may be a plain one in disguise.
+// stands, and of four words in a row, all of them together are clearly better when changed. A word
+// with digits and letters may be a plain one in disguise, but not a number with one letter.
 template <class Change>
 bool keeps_plain_words(std::string_view text, const Change& change) {
   constexpr int kPlain = 6, kClear = 4;  // half units
-  constexpr size_t kInARow = 3;
+  constexpr size_t kInARow = 4;
   std::array<int, kInARow> gains{};
   size_t words = 0;
-  const auto is_clear = [&] { return gains[0] + gains[1] + gains[2] >= kClear; };
+  const auto is_clear = [&] { return std::accumulate(gains.begin(), gains.end(), 0) >= kClear; };
   for (size_t at = 0; at < text.size(); ++at) {
     const size_t begin = at;
-    while (at < text.size() && ascii::is_word_byte(text[at])) ++at;
+    while (at < text.size() && ascii::is_word_byte(text[at]) && text[at] != '_') ++at;
     const std::string_view word = text.substr(begin, at - begin);
-    if (std::ranges::none_of(word, ascii::is_alpha)) continue;
+    const auto letters = std::ranges::count_if(word, ascii::is_alpha);
+    const bool is_number = std::ranges::all_of(word, ascii::is_alnum) && letters < 2;
+    if (letters == 0 || (is_number && word.size() > 1)) continue;
     if (!std::ranges::all_of(word, ascii::is_alpha)) return false;
-    const int gain = word_likelihood(change(word)) - word_likelihood(word);
+    const std::string changed = change(word);
+    const int gain = likelihood(changed) - likelihood(word);
     gains[words++ % kInARow] = gain;
     if (gain < -kPlain || (words >= kInARow && !is_clear())) return false;
   }
