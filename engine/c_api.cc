@@ -243,14 +243,24 @@ Result<void> split(const signalbox_model& model, const signalbox_text& text, int
   return {};
 }
 
+// A text that is ranked runs with the head's adapter.
+Result<void> check_adapter(const char* name, const signalbox_text& text, int32_t adapter) {
+  if (text.adapter == 0 || text.adapter == adapter) return {};
+  return fail(Code::kInvalid, "{}.adapter {}, expected 0 or the head's {}", name, text.adapter,
+              adapter);
+}
+
 Result<void> rank(const signalbox_model& model, size_t head, const signalbox_text& query,
                   std::span<const signalbox_text> documents, std::span<signalbox_ranked> out) {
   if (head >= model.heads.size())
     return fail(Code::kInvalid, "head {}, the model has {}", head, model.heads.size());
+  const int32_t adapter = model.heads[head].adapter;
   SIGNALBOX_TRY(const std::string_view text, view("query", query, 0));
+  SIGNALBOX_TRY_VOID(check_adapter("query", query, adapter));
   std::vector<std::string_view> views(documents.size());
   for (size_t i = 0; i < views.size(); ++i) {
     SIGNALBOX_TRY(views[i], view("documents", documents[i], i));
+    SIGNALBOX_TRY_VOID(check_adapter("documents[]", documents[i], adapter));
   }
   SIGNALBOX_TRY(const auto ranked, engine::rerank(*model.model, head, text, views));
   for (size_t i = 0; i < ranked.size(); ++i)

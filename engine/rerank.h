@@ -19,6 +19,13 @@ struct RankedDocument {
   int64_t tokens = 0;  // that the model has read for it
 };
 
+struct RankOptions {
+  bool raw = false;  // leave the scores without the sigmoid
+  /// If a document cannot be read completely with the query, the model does not run, and only the
+  /// first such document is returned, without a score.
+  bool only_whole = false;
+};
+
 /// A document is read in at most so many windows.
 inline constexpr size_t kDocumentWindowsMax = 64;
 
@@ -27,13 +34,14 @@ Result<void> check_reranker(const HeadInfo& head);
 
 /// Scores all documents and returns them best first; equal scores keep the order of the documents.
 /// A score is the model's output after the sigmoid, unless the model's config.json selects the raw
-/// output (Scores::kRaw) or `raw` is true. A document that the model cannot read together with the
+/// output (Scores::kRaw) or the options do. A document that the model cannot read together with the
 /// query is read in windows, which overlap by an eighth, and has the score of its best window. The
 /// query has at most half of the model's tokens then. Errors: those of check_reranker() and of
 /// TextModel::answer_within().
 Result<std::vector<RankedDocument>> rerank(const TextModel& model, size_t head,
                                            std::string_view query,
                                            std::span<const std::string_view> documents,
-                                           bool raw = false, const Patience& patience = {});
+                                           const RankOptions& options = {},
+                                           const Patience& patience = {});
 
 }  // namespace signalbox::engine

@@ -74,15 +74,6 @@ Flow flow_of(const Request& request) {
   return {request.patience.client, request.patience.is_long};
 }
 
-// Returns the error of a request that is cancelled or too late.
-std::optional<Error> expiry_error(const Patience& patience, Clock::time_point now) {
-  if (patience.stop.stop_requested()) return Error{Code::kCancelled, "the request was cancelled"};
-  if (patience.deadline <= now) {
-    return Error{Code::kDeadline, "the deadline passed before the request could run"};
-  }
-  return {};
-}
-
 void refuse(const Request& request, const Error& error) {
   std::visit([&error](const auto& done) { done(tl::unexpected(error)); }, request.done);
 }

@@ -172,7 +172,8 @@ typedef struct signalbox_ranked {
 // Orders documents (count) by their relevance to a query with a cross-encoder: a sequence head with
 // one label. Writes them to out (count), best first. A document that the model cannot read together
 // with the query is read in at most 64 windows and has the score of its best one; the query then
-// has at most half of the model's tokens.
+// has at most half of the model's tokens. The texts run with the head's adapter; a text may name it
+// or 0, and another one is SIGNALBOX_INVALID.
 signalbox_status signalbox_rerank(const signalbox_model* model, size_t head,
                                   const signalbox_text* query, const signalbox_text* documents,
                                   size_t count, signalbox_ranked* out);

@@ -48,8 +48,6 @@ size_t word_end(std::string_view text, size_t at) {
   return at;
 }
 
-constexpr int32_t kNoLimit = 0;  // for tokens
-
 class Model final : public TextModel, public HasMemory {
  public:
   Model(ModelParts parts, int32_t threads)
@@ -151,8 +149,9 @@ class Model final : public TextModel, public HasMemory {
   Result<int32_t> tokens(const Input& input) const override { return tokens(input, tokens_max()); }
 
   Result<bool> is_cut(const Input& input) const override {
-    SIGNALBOX_TRY(const int32_t all, tokens(input, kNoLimit));
-    return all > tokens_max();
+    // One token over the limit shows it, so the rest of a long text is not split.
+    SIGNALBOX_TRY(const int32_t found, tokens(input, tokens_max() + 1));
+    return found > tokens_max();
   }
 
   Result<std::vector<std::string_view>> windows(std::string_view text, int32_t tokens,

@@ -262,20 +262,29 @@ const ManifestFile* foreign_weights(const ManifestSource& source) {
   return out;
 }
 
-/// Makes model.safetensors from the weights of such a source, which stay for the next check.
+Result<void> remove_converted(const fs::path& directory) {
+  std::error_code error;
+  fs::remove(directory / kWeightsFile, error);
+  if (error) return fail(Code::kIo, "{}: {}", (directory / kWeightsFile).string(), error.message());
+  return {};
+}
+
+/// Makes model.safetensors from the weights of such a source, which stay for the next check. One
+/// that exists is theirs, because it is removed before they change.
 Result<void> convert_weights(const ManifestModel& model, const ManifestSource& source,
-                             const fs::path& directory, bool changes, const PullOptions& options) {
+                             const fs::path& directory, const PullOptions& options) {
   const ManifestFile* const weights = foreign_weights(source);
   std::error_code ignored;
-  if (weights == nullptr || (!changes && fs::exists(directory / kWeightsFile, ignored))) return {};
+  if (weights == nullptr || fs::exists(directory / kWeightsFile, ignored)) return {};
   options.print(fmt::format("{}: converting {}", model.name, weights->name));
-  fs::remove(directory / kWeightsFile, ignored);  // so that a failure does not leave an older one
   Selection selection;
   selection.weights = weights->name;
   selection.kind = Selection::Weights::kOnnx;
   PullReceipt unused;
   SIGNALBOX_TRY_VOID(convert_in_place(directory, selection, {}, unused));
-  return check_opens(directory);
+  auto opened = check_opens(directory);
+  if (!opened) SIGNALBOX_TRY_VOID(remove_converted(directory));  // so that the next pull fails, too
+  return opened;
 }
 
 Result<void> pull_unnamed(const Manifest& manifest, const ManifestModel& model,
@@ -305,17 +314,19 @@ Result<void> pull_unnamed(const Manifest& manifest, const ManifestModel& model,
   if (wanted.empty()) {
     options.print(fmt::format("{}: nothing to fetch, {} files verified in {}", model.name,
                               source->files.size(), directory.string()));
-    return convert_weights(model, *source, directory, false, options);
+    return convert_weights(model, *source, directory, options);
   }
   options.print(fmt::format("{}: fetching {} from {} ({})", model.name, named(*source),
                             kind_name(source->kind), bytes_text(source->bytes())));
   if (changes) warn_about_extra_heads(manifest, model, *source, options);
+  if (changes && foreign_weights(*source) != nullptr)
+    SIGNALBOX_TRY_VOID(remove_converted(directory));
   SIGNALBOX_TRY_VOID(source->kind == ManifestSource::Kind::kHub
                          ? fetch_from_hub(*source, wanted, directory, options)
                          : fetch(*source, wanted, directory));
   options.print(fmt::format("{}: {} of {} files fetched and verified in {}", model.name,
                             wanted.size(), source->files.size(), directory.string()));
-  return convert_weights(model, *source, directory, changes, options);
+  return convert_weights(model, *source, directory, options);
 }
 
 }  // namespace

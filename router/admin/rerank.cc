@@ -89,8 +89,9 @@ OrFailure<std::vector<std::string_view>> read_documents(const json::Value& root,
 OrFailure<std::vector<engine::RankedDocument>> rank(const Reranker& reranker,
                                                     std::string_view query,
                                                     std::span<const std::string_view> documents,
-                                                    bool raw, const engine::Patience& patience) {
-  auto ranked = engine::rerank(*reranker.model, reranker.head, query, documents, raw, patience);
+                                                    const engine::RankOptions& options,
+                                                    const engine::Patience& patience) {
+  auto ranked = engine::rerank(*reranker.model, reranker.head, query, documents, options, patience);
   if (!ranked) return tl::unexpected<access::Failure>(model_failure(ranked.error()));
   return *std::move(ranked);
 }
@@ -113,7 +114,7 @@ OrFailure<std::string> rerank_documents(const http::Request& request,
   SIGNALBOX_OR_FAIL(const Reranker reranker, find_reranker(state));
   if (auto known = check_reranker_name(reranker, root); !known)
     return tl::unexpected<access::Failure>(std::move(known).error());
-  SIGNALBOX_OR_FAIL(auto ranked, rank(reranker, query, documents, false, patience));
+  SIGNALBOX_OR_FAIL(auto ranked, rank(reranker, query, documents, {}, patience));
   int64_t tokens = 0;
   for (const engine::RankedDocument& each : ranked) tokens += each.tokens;
   const auto incomplete = std::ranges::count(ranked, false, &engine::RankedDocument::whole);
@@ -141,7 +142,7 @@ OrFailure<std::string> rerank_documents(const http::Request& request,
   return out.end_object().end_object().take();
 }
 
-// Refuses a text that was not read completely.
+// Refuses a text that cannot be read completely.
 OrFailure<void> check_whole(const Reranker& reranker,
                             std::span<const engine::RankedDocument> ranked) {
   const auto cut = std::ranges::find(ranked, false, &engine::RankedDocument::whole);
@@ -177,8 +178,10 @@ OrFailure<std::string> rerank_texts(const http::Request& request,
     return tl::unexpected<access::Failure>(std::move(right).error());
   const auto given = root.find("truncate");
   SIGNALBOX_OR_FAIL(const Reranker reranker, find_reranker(state));
-  SIGNALBOX_OR_FAIL(const auto ranked, rank(reranker, query, texts, raw, patience));
-  if (given && !given->is_null() && !truncates) {
+  const bool only_whole = given && !given->is_null() && !truncates;
+  const engine::RankOptions options{.raw = raw, .only_whole = only_whole};
+  SIGNALBOX_OR_FAIL(const auto ranked, rank(reranker, query, texts, options, patience));
+  if (only_whole) {
     if (auto whole = check_whole(reranker, ranked); !whole)
       return tl::unexpected<access::Failure>(std::move(whole).error());
   }

@@ -47,7 +47,8 @@ class Reranker final : public Retriever {
     if (model_ == nullptr) return fail(Code::kUpstream, "there is no reranker");
     const std::vector<std::string_view> documents(found.begin(), found.end());
     patience.deadline = std::min(patience.deadline, std::chrono::steady_clock::now() + limit_);
-    const auto ranked = engine::rerank(*model_, head_, query.text, documents, true, patience);
+    const auto ranked =
+        engine::rerank(*model_, head_, query.text, documents, {.raw = true}, patience);
     if (!ranked) {
       if (ranked.error().code != Code::kCancelled)
         log::warn("rag", "the reranker: {}", ranked.error().message);

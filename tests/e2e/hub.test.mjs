@@ -171,6 +171,27 @@ test("a listed model with ONNX only is converted on the way, and again if its we
   assert.match((await run(["models", "list", "--json", ...list])).out, /"name":"tiny".*"state":"part"/);
   assert.match((await pulled("tiny", env, ...list)).err, /nothing to fetch[^]*converting model\.onnx/);
   assert.equal(await embed("tiny"), await embed("same"));
+  // The weights made from a file that changes do not outlive a pull that ends before their conversion.
+  const npm = await readFile(join(folder, "bin", "npm"));
+  await writeFile(path("tiny", "model.onnx"), "damaged");
+  await writeFile(join(folder, "bin", "npm"), "#!/bin/sh\nexit 1\n");
+  await refused(/npm exited with status 1/, "tiny", env, ...list);
+  assert.ok(!existsSync(path("tiny", "model.safetensors")));
+  await writeFile(join(folder, "bin", "npm"), npm);
+  assert.match((await pulled("tiny", env, ...list)).err, /fetching it again[^]*converting model\.onnx/);
+  assert.equal(await embed("tiny"), await embed("same"));
+});
+
+test("a listed model that the engine cannot open after its conversion fails in every pull", async () => {
+  const { "model.safetensors": _, ...rest } = modelFiles();
+  const { "embeddings.LayerNorm.bias": __, ...some } = tensors();
+  await listedPackage("tiny", { ...rest, "model.onnx": onnx(some) });
+  const list = ["--manifest", "list.yaml"], env = { PATH: `${join(folder, "bin")}:${process.env.PATH}` };
+  for (const found of [/files fetched/, /nothing to fetch/]) {
+    const { err } = await refused(/cannot open this model[^]*embeddings\.LayerNorm\.bias/, "tiny", env, ...list);
+    assert.match(err, found);
+    assert.ok(!existsSync(path("tiny", "model.safetensors")));
+  }
 });
 
 test("a progress bar is drawn on a terminal and nowhere else", async () => {

@@ -154,8 +154,8 @@ TEST_F(CApi, reranks_as_the_engine_does_and_reports_a_document_that_is_cut) {
   ASSERT_EQ(signalbox_open(network.directory().c_str(), nullptr, &model), SIGNALBOX_OK);
   std::string lengthy;
   while (lengthy.size() < 200'000) lengthy += "g h ";
-  const signalbox_text query = text_of("abc"),
-                       documents[] = {text_of("d e"), text_of("f"), {lengthy.data(), 200'000, 0}};
+  signalbox_text query = text_of("abc"),
+                 documents[] = {text_of("d e"), text_of("f"), {lengthy.data(), 200'000, 0}};
   const std::string_view views[] = {"d e", "f", lengthy};
   signalbox_ranked ranked[3];
   ASSERT_EQ(signalbox_rerank(model, 0, &query, documents, 3, ranked), SIGNALBOX_OK)
@@ -166,6 +166,14 @@ TEST_F(CApi, reranks_as_the_engine_does_and_reports_a_document_that_is_cut) {
     EXPECT_EQ(ranked[i].index, expected[i].index);
     EXPECT_EQ(ranked[i].score, expected[i].score);
     EXPECT_EQ(ranked[i].is_truncated, ranked[i].index == 2 ? 1 : 0);
+  }
+  for (signalbox_text* const text : {&query, &documents[1]}) {
+    text->adapter = 1;
+    EXPECT_EQ(signalbox_rerank(model, 0, &query, documents, 3, ranked), SIGNALBOX_INVALID);
+    EXPECT_STREQ(signalbox_last_error(), fmt::format("{}.adapter 1, expected 0 or the head's 0",
+                                                     text == &query ? "query" : "documents[]")
+                                             .c_str());
+    text->adapter = 0;
   }
   signalbox_close(model);
   EXPECT_EQ(signalbox_rerank(model_, 0, &query, documents, 3, ranked), SIGNALBOX_INVALID);

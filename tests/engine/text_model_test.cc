@@ -154,6 +154,24 @@ TEST(TextModel, a_text_over_the_limit_is_cut_on_the_right) {
   EXPECT_TRUE(model->embed({&view, 1}, out));
 }
 
+TEST(TextModel, a_text_or_pair_is_cut_from_the_first_token_over_the_limit) {
+  const TinyModel tiny(tiny_config(), "F32");
+  const auto model = open(tiny);
+  const auto words = [](int32_t count) {
+    std::string out;
+    for (int32_t i = 0; i < count; ++i) out += "a ";
+    return out;
+  };
+  const std::string longest = words(1'000'000);
+  for (int32_t count = 0; count < 40; ++count) {
+    const std::string text = words(count), other = words(10), one = words(1);
+    EXPECT_EQ(model->is_cut({.text = text}).value(), count + 2 > 24) << count;
+    EXPECT_EQ(model->is_cut({.text = text, .pair = other}).value(), count + 13 > 24) << count;
+    EXPECT_EQ(model->is_cut({.text = one, .pair = text}).value(), count + 4 > 24) << count;
+    EXPECT_TRUE(model->is_cut({.text = text, .pair = longest}).value()) << count;
+  }
+}
+
 TEST(TextModel, an_empty_call_and_an_empty_text_are_fine_and_no_ids_are_not) {
   const TinyModel tiny(tiny_config(), "F32");
   const auto model = open(tiny);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "router/config/load.h"
 #include "router/daemon/serve.h"
@@ -36,6 +37,7 @@ class FakeReranker : public FakeClassifier {
       : FakeClassifier({"relevance"}, HeadKind::kSequence, false, engine::Scores::kSigmoid) {}
   Result<std::vector<engine::Answer>> answer(std::span<const engine::Input> inputs) const override {
     std::vector<engine::Answer> out;
+    texts_read += inputs.size();
     for (const engine::Input& input : inputs) {
       const auto known = [&](char c) { return input.text.find(c) != std::string_view::npos; };
       EXPECT_TRUE(input.raw);
@@ -45,6 +47,8 @@ class FakeReranker : public FakeClassifier {
     return out;
   }
   Result<bool> is_cut(const engine::Input& input) const override { return input.pair->size() > 20; }
+
+  static inline std::atomic<size_t> texts_read = 0;
 };
 
 std::unique_ptr<Daemon> start_with_reranker(const std::string& catalog) {
@@ -119,9 +123,16 @@ TEST_F(Rerank, reads_a_long_text_in_windows_and_reports_one_that_is_too_long) {
   const std::string lengthy(40'000, 'a');  // more windows than a document may have
   const std::string texts = R"({"query":"a","texts":["b",")" + lengthy + R"("])";
   EXPECT_EQ(ask("/rerank", texts + "}").status, 200);
+  const size_t before = FakeReranker::texts_read;
   const Reply refused = ask("/rerank", texts + R"(,"truncate":false})", "http");
   EXPECT_EQ(refused.status, 413);
   EXPECT_NE(refused.body.find("texts[1]: with the query"), std::string::npos) << refused.body;
+  const std::string unrelated(40'000, 'x');  // before a text with a greater score
+  const Reply first = ask("/rerank", R"({"query":"a","texts":[")" + unrelated + R"(",")" + lengthy +
+                                         R"("],"truncate":false})");
+  EXPECT_EQ(first.status, 413);
+  EXPECT_NE(first.body.find("texts[0]: with the query"), std::string::npos) << first.body;
+  EXPECT_EQ(FakeReranker::texts_read, before) << "the model runs only for texts that it can read";
   const Reply warned =
       ask("/v1/rerank", R"({"query":"a","documents":["b",")" + lengthy + R"("],"top_n":1})");
   EXPECT_EQ(member(warned.body, "meta.warnings.0"),
