@@ -330,6 +330,21 @@ routing: {decisions: [{name: d, modelRefs: [{model: m, reasoning_effort: medium}
   EXPECT_EQ(own.effort_flags.at("low"), "low_effort");
 }
 
+TEST(NewerForms, the_default_model_is_one_for_an_algorithm_that_needs_two) {
+  const auto with = [](std::string_view keys) {
+    return newer_errors(fmt::format(
+        "{}routing: {{decisions: [{{name: d, algorithm: {{type: static, minimum_candidates: 2}}"
+        "{}}}]}}\n",
+        kTwoModels, keys));
+  };
+  EXPECT_EQ(with(""),
+            "f.yaml:7: routing.decisions[0].algorithm.minimum_candidates: expected at least 2 "
+            "different modelRefs, found 0");
+  EXPECT_EQ(with(", action: {type: route, destination: small}"), "accepted");
+  EXPECT_EQ(with(", plugins: [{type: fast_response, configuration: {message: closed}}]"),
+            "accepted");
+}
+
 TEST(NewerForms, own_switches_that_the_family_does_not_read_are_reported) {
   const auto with = [](std::string_view reasoning) {
     return newer_notices(
