@@ -34,7 +34,11 @@ class Entity(Structure):
     _fields_ = [("type", c_char_p), ("begin", c_size_t), ("end", c_size_t), ("score", c_float)]
 
 
-_library = ctypes.CDLL(os.environ.get("SIGNALBOX_LIBRARY") or ctypes.util.find_library("signalbox") or "libsignalbox.so")
+try:
+    _library = ctypes.CDLL(
+        os.environ.get("SIGNALBOX_LIBRARY") or ctypes.util.find_library("signalbox") or "libsignalbox.so")
+except OSError as error:
+    sys.exit(f"signalbox.py: {error}; set SIGNALBOX_LIBRARY to the path of libsignalbox.so")
 for _name, _result, _arguments in (
         ("last_error", c_char_p, []),
         ("version", c_char_p, []),

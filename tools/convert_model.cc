@@ -222,6 +222,18 @@ Result<void> write_model(const fs::path& out, std::span<const weights::Tensor> t
   return options.precision ? pack(out, options) : Result<void>();
 }
 
+// Removes the labels from a config.json. They are those of a head that an adapter has replaced.
+Result<std::string> without_labels(std::string text) {
+  SIGNALBOX_TRY(const auto config, json::Document::parse(std::move(text)));
+  json::Writer out;
+  out.begin_object();
+  for (const json::Member member : config.root().members()) {
+    if (member.key != "num_labels" && member.key != "id2label" && member.key != "label2id")
+      out.key(member.key).raw(member.value.raw());
+  }
+  return out.end_object().take();
+}
+
 // Merges the adapter into the model and writes the result.
 Result<void> write_merged(const fs::path& out, ForeignModel& model,
                           const ConvertModelOptions& options) {
@@ -237,6 +249,10 @@ Result<void> write_merged(const fs::path& out, ForeignModel& model,
   for (const char* name : kLabelFiles)
     if (has_names) model.files.erase(name);
   model.files.merge(names);
+  if (const auto config = model.files.find(kConfig);
+      !has_names && !adapter.replacements().empty() && config != model.files.end()) {
+    SIGNALBOX_TRY(config->second, without_labels(std::move(config->second)));
+  }
   options.print(fmt::format("merged {} layers of {}; it replaces {} tensors",
                             adapter.layers().size(), options.adapter.string(),
                             adapter.replacements().size()));

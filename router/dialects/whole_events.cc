@@ -141,18 +141,24 @@ class ResponseWriter {
     if (!content) return;
     int64_t number = 0;
     for (const Value& part : content->items()) {
-      const bool is_refusal = text_at(part, "type") == "refusal";
+      const std::string_view type = text_at(part, "type");
+      const bool is_refusal = type == "refusal", has_text = is_refusal || type == "output_text";
       const std::string_view key = is_refusal ? "refusal" : "text";
-      part_event(item, number, "response.content_part.added", copy_with(part, {{key, kEmptyText}}));
-      const std::string_view events = is_refusal ? "response.refusal" : "response.output_text";
-      for (const bool is_done : {false, true}) {
-        const std::string type = fmt::format("{}.{}", events, is_done ? "done" : "delta");
-        json::Writer event = about(item, type);
-        event.member("content_index", number).member(is_done ? key : "delta", text_at(part, key));
-        if (!is_refusal) event.key("logprobs").raw(kEmptyList);
-        end(type, event);
-      }
+      part_event(item, number, "response.content_part.added",
+                 has_text ? copy_with(part, {{key, kEmptyText}}) : std::string(part.raw()));
+      if (has_text) text_of_part(item, number, part, key);
       part_event(item, number++, "response.content_part.done", std::string(part.raw()));
+    }
+  }
+  void text_of_part(const Value& item, int64_t number, const Value& part, std::string_view key) {
+    const bool is_refusal = key == "refusal";
+    const std::string_view events = is_refusal ? "response.refusal" : "response.output_text";
+    for (const bool is_done : {false, true}) {
+      const std::string type = fmt::format("{}.{}", events, is_done ? "done" : "delta");
+      json::Writer event = about(item, type);
+      event.member("content_index", number).member(is_done ? key : "delta", text_at(part, key));
+      if (!is_refusal) event.key("logprobs").raw(kEmptyList);
+      end(type, event);
     }
   }
   void part_event(const Value& item, int64_t number, std::string_view type,

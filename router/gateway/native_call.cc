@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "router/plugins/server_family.h"
+#include "router/plugins/tools/tools.h"
 #include "router/replies/reply_content.h"
 #include "router/replies/reply_meter.h"
 #include "router/splice/object_editor.h"
@@ -16,7 +17,9 @@ bool keeps_api(const config::Providers& providers, const ParsedRequest& request,
                const routing::Plan& plan) {
   const auto& native = request.chat.native;
   if (!native || plan.loop == nullptr || plan.painter != nullptr ||
-      plan.response_cache != nullptr || !looper::passes_request(plan.loop->algorithm))
+      plan.response_cache != nullptr || plugins::strips_tools(*plan.loop) ||
+      !looper::passes_request(plan.loop->algorithm) ||
+      request::is_bound_to_server(native->document.root()))
     return false;
   return std::all_of(plan.voices.begin(), plan.voices.end(), [&](const looper::Voice& voice) {
     const config::Model* model = providers.find(voice.model);
@@ -39,10 +42,23 @@ Result<std::string> write_native_call(std::string body, request::Api api, bool s
   return splice::apply(document.source(), std::move(edits));
 }
 
+namespace {
+
+/// Other replies are no answers, and cannot be sent as events either (whole_events.h).
+bool has_form_of_answer(const json::Value& reply, request::Api api) {
+  if (api == request::Api::kMessages) return replies::text_member(reply, "type") == "message";
+  const std::string_view status = replies::text_member(reply, "status");
+  return status == "completed" || status == "incomplete";
+}
+
+}  // namespace
+
 Result<looper::Reply> read_native_reply(std::string body, request::Api api) {
   const auto document = json::Document::parse(body);
   const auto read = document ? replies::read_native(document->root(), api) : std::nullopt;
   if (!read) return fail(Code::kUpstream, "the reply has no list of its parts");
+  if (!has_form_of_answer(document->root(), api))
+    return fail(Code::kUpstream, "the reply is not an answer that has ended");
   const auto now = std::chrono::steady_clock::now();
   replies::ReplyMeter meter(now, false);
   meter.feed(body, now);

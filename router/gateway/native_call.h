@@ -12,7 +12,8 @@ namespace signalbox::gateway {
 
 /// True if the calls of the plan's algorithm that may answer the client go out in the client's API:
 /// all its models speak it, and their replies are used as they come. The cache has no place for
-/// such answers.
+/// such answers, the history of tools is stripped from chats alone, and a request that only one
+/// server knows all of must not go to several.
 bool keeps_api(const config::Providers& providers, const ParsedRequest& request,
                const routing::Plan& plan);
 
@@ -21,7 +22,8 @@ bool keeps_api(const config::Providers& providers, const ParsedRequest& request,
 Result<std::string> write_native_call(std::string body, request::Api api, bool streams,
                                       bool is_stored);
 
-/// Reads a whole reply with status 200. `body` of the result is the reply. kUpstream if it is none.
+/// Reads a whole reply with status 200. `body` of the result is the reply. kUpstream if it is not a
+/// message, or not a response that is completed or incomplete.
 Result<looper::Reply> read_native_reply(std::string body, request::Api api);
 
 }  // namespace signalbox::gateway

@@ -188,6 +188,7 @@ Result<ServerRequest> make_server_request(const RequestScope& scope, const Parse
 Result<ServerRequest> make_loop_request(const RequestScope& scope, const ParsedRequest& request,
                                         const routing::Plan& plan) {
   if (plan.image != nullptr) return image_request(scope, plan);
+  SIGNALBOX_TRY_VOID(check_prompt_cache(plan));
   if (plan.native) {
     ServerRequest out = native_request(scope, plan);
     out.is_direct = true;
@@ -196,7 +197,6 @@ Result<ServerRequest> make_loop_request(const RequestScope& scope, const ParsedR
   const dialects::Dialect* const dialect = scope.api.dialect();
   const bool is_completion = dialect != nullptr && dialect->passes_replies();
   if (is_completion && plan.painter != nullptr) return refuse_image(plan);
-  SIGNALBOX_TRY_VOID(check_prompt_cache(plan));
   SIGNALBOX_TRY(ServerRequest out, translated_request(scope, request, plan, true));
   out.is_direct = true;
   // The calls that answer get all of it.

@@ -20,6 +20,17 @@ namespace {
 
 constexpr std::string_view kEvents = "text/event-stream", kJson = "application/json";
 
+/// Under another type, or none, some servers send events.
+bool has_json(const http::Headers& headers) {
+  constexpr std::string_view kSuffix = "+json";
+  const auto type = headers.find("content-type");
+  if (!type) return false;
+  const std::string_view media = ascii::trimmed(type->substr(0, type->find(';')));
+  return ascii::iequals(media, kJson) ||
+         (media.size() > kSuffix.size() &&
+          ascii::iequals(media.substr(media.size() - kSuffix.size()), kSuffix));
+}
+
 /// A body that is here, under the head of the reply that it comes from.
 class BodyReply final : public upstream::UpstreamReply {
  public:
@@ -32,7 +43,7 @@ class BodyReply final : public upstream::UpstreamReply {
   void set(std::string_view type, std::string body) {
     body_ = std::move(body);
     head_.headers.add("Content-Type", type);
-    if (type == kJson) head_.content_length = body_.size();
+    if (type != kEvents) head_.content_length = body_.size();
   }
   const http::Response& head() const override { return head_; }
   bool ready() const override { return true; }
@@ -60,8 +71,9 @@ std::string stream_of(const json::Value& whole, const ReplyFilterInputs& inputs)
 http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> as_stream(
     const ReplyFilterInputs& inputs, std::unique_ptr<upstream::UpstreamReply> reply) {
   const http::Response& head = reply->head();
-  if (head.status != 200 || is_event_stream(head.headers) || head.headers.find("content-encoding"))
+  if (head.status != 200 || !has_json(head.headers) || head.headers.find("content-encoding"))
     co_return reply;
+  const std::string own_type(*head.headers.find("content-type"));
   Result<std::string> body = co_await upstream::read_whole(*reply, TranslatedReply::kBodyBytesMax);
   if (!body) co_return tl::unexpected<Error>(std::move(body).error());
   auto out = std::make_unique<BodyReply>(head);
@@ -74,7 +86,7 @@ http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> as_stream(
   const Result<void> ran = co_await run_by_size(inputs.scope, body->size(), std::move(translate));
   if (!ran) co_return tl::unexpected<Error>(ran.error());
   const bool streams = !events.empty();
-  out->set(streams ? kEvents : kJson, streams ? std::move(events) : *std::move(body));
+  out->set(streams ? kEvents : own_type, streams ? std::move(events) : *std::move(body));
   co_return std::unique_ptr<upstream::UpstreamReply>(std::move(out));
 }
 

@@ -118,6 +118,12 @@ void Connection::drain() {
   }
 }
 
+void Connection::expire(std::string limit) {
+  if (phase_ != Phase::kHandling) return;
+  enter(Phase::kGrace, kGraceLimit);
+  interrupt_->raise(Code::kDeadline, std::move(limit));
+}
+
 void Connection::enter(Phase phase, std::chrono::milliseconds limit) {
   phase_ = phase;
   deadline_.set(limit);
@@ -133,11 +139,9 @@ void Connection::on_deadline() {
       if (room_) wake(*room_);
       return;
     case Phase::kHandling:
-      enter(Phase::kGrace, kGraceLimit);
-      interrupt_->raise(Code::kDeadline, fmt::format("{} ms, the timeout of the listener \"{}\"",
-                                                     listener_state_.listener.timeout.count(),
-                                                     listener_state_.listener.name));
-      return;
+      return expire(fmt::format("{} ms, the timeout of the listener \"{}\"",
+                                listener_state_.listener.timeout.count(),
+                                listener_state_.listener.name));
     case Phase::kIdle:
     case Phase::kGrace:
     case Phase::kLinger:

@@ -82,6 +82,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   /// Accepts no further request: an idle connection closes now, any other one after its reply.
   void drain();
+  /// Ends a request that is being handled as if its time were up; the client gets the error.
+  /// `limit` describes that time.
+  void expire(std::string limit);
   Connection* next() const { return next_; }
 
  private:

@@ -25,6 +25,8 @@ constexpr uint32_t kRefusedMax = 128;
 /// If accepting fails, for example for want of file descriptors, wait until open connections may
 /// have ended.
 constexpr std::chrono::milliseconds kAcceptPause{100};
+/// Time for the errors of requests that are ended when the router stops.
+constexpr std::chrono::milliseconds kExpiryLimit{1000};
 
 struct Loop {
   LoopConnections
@@ -135,6 +137,9 @@ void Server::Impl::stop() {
     loop->io.stop();
     if (loop->thread.joinable()) loop->thread.join();
   }
+  // The ports are free at once, although the owner may still have other work to end.
+  ErrorCode ignored;
+  for (auto& listening : listeners) listening->acceptor.close(ignored);
 }
 
 Server::Server(const config::HttpLimits& limits, ErrorBody error_body)
@@ -241,7 +246,18 @@ bool Server::drain(std::chrono::milliseconds limit) {
     asio::post(loop->io, std::move(close_idle));
   }
   hold.reset();
-  return open_connections.wait_until_empty(limit);
+  if (open_connections.wait_until_empty(limit)) return true;
+  for (auto& loop : impl_->loops) {
+    asio::post(loop->io, [&connections = loop->connections, limit] {
+      Connection* next = nullptr;  // a connection may end at once
+      for (Connection* c = connections.first; c != nullptr; c = next) {
+        next = c->next();
+        c->expire(fmt::format("{} ms, the time to finish when the router stops", limit.count()));
+      }
+    });
+  }
+  static_cast<void>(open_connections.wait_until_empty(kExpiryLimit));
+  return false;
 }
 
 void Server::stop() {

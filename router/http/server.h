@@ -52,7 +52,7 @@ class Server {
   void start();
 
   /// Closes the listeners and the idle connections and waits at most `limit` for the requests in
-  /// flight. Returns true if all of them have finished.
+  /// flight. Those that remain end as if their time were up. Returns true if there were none.
   bool drain(std::chrono::milliseconds limit);
   /// Ends the threads. No handler runs afterwards.
   void stop();

@@ -12,23 +12,16 @@ namespace {
 
 using json::Value;
 
-/// Blocks of an assistant's message that its client may change.
-constexpr std::array<std::string_view, 2> kOwnBlocks = {"text", "tool_use"};
-/// Items of a response's input that its client may change.
-constexpr std::array<std::string_view, 11> kOwnItems = {"message",
-                                                        "function_call",
-                                                        "function_call_output",
-                                                        "custom_tool_call",
-                                                        "custom_tool_call_output",
-                                                        "local_shell_call",
-                                                        "local_shell_call_output",
-                                                        "shell_call",
-                                                        "shell_call_output",
-                                                        "apply_patch_call",
-                                                        "apply_patch_call_output"};
+/// Blocks of an assistant's message, and items, that only their server may write: it signs or
+/// encrypts them.
+constexpr std::array<std::string_view, 3> kThoughts = {"thinking", "redacted_thinking",
+                                                       "reasoning"};
 /// Objects whose `name` is that of a function.
-constexpr std::array<std::string_view, 3> kCallTypes = {"tool_use", "function_call",
-                                                        "custom_tool_call"};
+constexpr std::array<std::string_view, 7> kCallTypes = {
+    "tool_use",         "server_tool_use", "mcp_tool_use",        "function_call",
+    "custom_tool_call", "mcp_call",        "mcp_approval_request"};
+/// Members of a request that have the schema of the reply.
+constexpr std::array<std::string_view, 3> kFormats = {"text", "output_config", "output_format"};
 
 template <size_t N>
 bool contains(const std::array<std::string_view, N>& all, std::string_view name) {
@@ -50,13 +43,13 @@ void visit_message(const Value& message, const VisitText& visit) {
   if (content->is_string()) visit_text(*content, Place::kMessage, visit);
   const bool by_server = label(message, "role") == "assistant";
   for (const Value& block : content->items()) {
-    if (!by_server || contains(kOwnBlocks, label(block, "type"))) visit_block(block, visit);
+    if (!by_server || !contains(kThoughts, label(block, "type"))) visit_block(block, visit);
   }
 }
 
 /// Visits a definition: tools, or the schema of the reply.
 void visit_definition(const json::Member& member, const VisitText& visit) {
-  if (member.key == "text" || place_of(member.key) == Place::kDefinition)
+  if (contains(kFormats, member.key) || place_of(member.key) == Place::kDefinition)
     visit_text(member.value, Place::kDefinition, visit);
 }
 
@@ -83,7 +76,7 @@ void visit_responses(const Value& root, const VisitText& visit) {
       continue;
     }
     for (const Value& item : member.value.items()) {
-      if (contains(kOwnItems, label(item, "type", "message"))) visit_block(item, visit);
+      if (!contains(kThoughts, label(item, "type"))) visit_block(item, visit);
     }
   }
 }

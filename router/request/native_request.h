@@ -18,11 +18,10 @@ struct NativeRequest {
   bool is_compacted = false;  // later conversations have what its server makes of it
 };
 
-/// Visits every text that the client has written and that may be masked: like visit_message_text()
-/// for the messages or items, the system prompt and the variables of a stored prompt, and like
-/// visit_text() for definitions. Texts that a server of the API has made, such as thoughts with
-/// their signature and results of its own tools, are left out, because the server accepts them only
-/// unchanged.
+/// Visits every text that may be masked: like visit_message_text() for the messages or items, the
+/// system prompt and the variables of a stored prompt, and like visit_text() for definitions.
+/// Calls and results of the server's own tools are included. Thoughts are left out, because the
+/// server accepts them only unchanged.
 void visit_native_text(const NativeRequest& request, const VisitText& visit);
 
 /// True if the answer to a native request depends on more than the request: on a conversation, a

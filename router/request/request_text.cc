@@ -26,17 +26,35 @@ constexpr std::array<std::string_view, 4> kAttachments = {"prediction", "suffix"
 constexpr std::array<std::string_view, 4> kDefinitions = {"tools", "functions", "response_format",
                                                           "chat_template"};
 
-constexpr std::array<std::string_view, 6> kSent = {
-    "user", "metadata", "stop", "stop_sequences", "safety_identifier", "prompt_cache_key"};
+constexpr std::array<std::string_view, 7> kSent = {
+    "user",           "metadata",          "client_metadata", "stop",
+    "stop_sequences", "safety_identifier", "prompt_cache_key"};
 // Members of a definition with text for the model, or with values that the model may repeat.
-constexpr std::array<std::string_view, 8> kProse = {
-    "description", "title", "example", "examples", "input_examples", "default", "enum", "const"};
+constexpr std::array<std::string_view, 9> kProse = {
+    "description", "server_description", "title",   "example",
+    "examples",    "input_examples",     "default", "enum",
+    "const"};
+// Members of a schema whose own members have names that the application chose.
+constexpr std::array<std::string_view, 7> kNamed = {
+    "properties",       "patternProperties", "$defs",       "definitions",
+    "dependentSchemas", "dependentRequired", "dependencies"};
 
 constexpr std::array<std::string_view, 8> kLabels = {
     "id", "type", "role", "tool_call_id", "tool_use_id", "call_id", "media_type", "file_id"};
+// Members of an item or a block that refer to other parts of the request.
+constexpr std::array<std::string_view, 4> kReferences = {"server_name", "server_label",
+                                                         "container_id", "approval_request_id"};
 constexpr std::array<std::string_view, 3> kAddresses = {"image_url", "video_url", "audio_url"};
-constexpr std::array<std::string_view, 5> kData = {"data", "file_data", "signature",
-                                                   "thought_signature", "encrypted_content"};
+constexpr std::array<std::string_view, 7> kData = {"data",
+                                                   "file_data",
+                                                   "signature",
+                                                   "thought_signature",
+                                                   "encrypted_content",
+                                                   "encrypted_index",
+                                                   "encrypted_stdout"};
+constexpr std::string_view kImageCall = "image_generation_call";  // its `result` is a picture
+// Items with the definitions of tools.
+constexpr std::array<std::string_view, 2> kToolLists = {"mcp_list_tools", "tool_search_output"};
 // Objects whose members are labels, and objects whose `name` is that of a function.
 constexpr std::array<std::string_view, 5> kLabelled = {"image_url", "video_url", "audio_url",
                                                        "input_audio", "cache_control"};
@@ -58,6 +76,12 @@ bool is_identifying(std::string_view text) {
          kIdentifyingDigits;
 }
 
+/// Numbers below 1 are scores and probabilities.
+bool is_identifying_number(std::string_view number) {
+  if (number.starts_with('-')) number.remove_prefix(1);
+  return !number.starts_with("0.") && is_identifying(number);
+}
+
 /// Returns whether the text is base64 in either alphabet, with or without the prefix of a `data:`
 /// URL.
 bool is_base64(std::string_view text) {
@@ -77,58 +101,67 @@ bool is_base64(std::string_view text) {
 class Walk {
  public:
   /// Without a place, every string is kText and none is left out.
-  Walk(std::optional<Place> place, const VisitText& visit, bool in_prose = false)
-      : place_(place), in_prose_(in_prose), visit_(visit) {}
+  Walk(std::optional<Place> place, const VisitText& visit) : Walk(place, visit, false, false) {}
 
   void value(const Value& value, std::string_view key) const {
-    if (value.is_string()) visit_({kind_of_text(key), value.text(), value});
-    if (value.is_number() && place_ != Place::kDefinition && is_identifying(value.raw()))
+    if (value.is_string()) visit_({kind_of_text(in_prose_), value.text(), value});
+    if (value.is_number() && place_ != Place::kDefinition && is_identifying_number(value.raw()))
       visit_({Kind::kNumber, value.raw(), value});
     for (const Value& item : value.items()) this->value(item, key);
     members(value, key);
   }
 
   void members(const Value& object, std::string_view parent) const {
-    const bool name_is_function = holds(kCalls, parent);
+    const bool is_call = holds(kCalls, parent);
     for (const json::Member& member : object.members())
-      this->member(member, parent, name_is_function);
+      this->member(member, parent, is_call && member.key == "name");
   }
 
-  void member(const json::Member& member, std::string_view parent, bool name_is_function) const {
+  void member(const json::Member& member, std::string_view parent, bool is_name) const {
     if (!is_identifier(member.key) || is_identifying(member.key))
       visit_({Kind::kKey, member.key, member.value});
     if (!member.value.is_string()) {
-      const bool in_prose = in_prose_ || holds(kProse, member.key);
-      return Walk(place_, visit_, in_prose).value(member.value, member.key);
+      const bool in_prose = is_prose(member.key);
+      const bool has_names = !in_prose && !has_names_ && holds(kNamed, member.key);
+      return Walk(place_, visit_, in_prose, has_names).value(member.value, member.key);
     }
     const std::string_view text = member.value.text();
     if (is_skipped(parent, member.key, text)) return;
-    visit_({kind_of(parent, member.key, name_is_function), text, member.value});
+    visit_({kind_of(parent, member.key, is_name), text, member.value});
   }
 
  private:
+  Walk(std::optional<Place> place, const VisitText& visit, bool in_prose, bool has_names)
+      : place_(place), in_prose_(in_prose), has_names_(has_names), visit_(visit) {}
+
+  bool is_prose(std::string_view key) const {
+    return in_prose_ || (!has_names_ && holds(kProse, key));
+  }
+
   bool is_skipped(std::string_view parent, std::string_view key, std::string_view text) const {
     if (!place_ || place_ == Place::kDefinition) return false;
     const bool address = holds(kAddresses, key) ||
                          (key == "url" && (holds(kAddresses, parent) || parent == "source"));
     if (place_ == Place::kMessage && address) return true;
-    return holds(kData, key) && is_base64(text);
+    const bool picture = (key == "result" && parent == kImageCall) ||
+                         (key == "url" && parent == "outputs");  // of a code interpreter
+    return (picture || holds(kData, key)) && is_base64(text);
   }
 
-  Kind kind_of(std::string_view parent, std::string_view key, bool name_is_function) const {
+  Kind kind_of(std::string_view parent, std::string_view key, bool is_name) const {
     if (!place_) return Kind::kText;
     if (holds(kLabels, key) || holds(kLabelled, parent)) return Kind::kLabel;
-    if (key == "name" && name_is_function) return Kind::kName;
-    return kind_of_text(key);
+    if (is_name) return Kind::kName;
+    return kind_of_text(is_prose(key));
   }
 
-  Kind kind_of_text(std::string_view key) const {
-    if (place_ != Place::kDefinition) return Kind::kText;
-    return in_prose_ || holds(kProse, key) ? Kind::kText : Kind::kFixed;
+  Kind kind_of_text(bool in_prose) const {
+    return in_prose || place_ != Place::kDefinition ? Kind::kText : Kind::kFixed;
   }
 
   std::optional<Place> place_;
-  bool in_prose_;  // of a definition
+  bool in_prose_;   // of a definition
+  bool has_names_;  // the keys are names, so `title` is not the title of a schema
   const VisitText& visit_;
 };
 
@@ -174,7 +207,7 @@ void visit_message_text(const Value& message, const VisitText& visit) {
       role && role->is_string() && (role->text() == "tool" || role->text() == "function");
   for (const json::Member& member : message.members()) {
     if (member.key != "content") {
-      walk.member(member, "", is_function_result);
+      walk.member(member, "", is_function_result && member.key == "name");
       continue;
     }
     if (member.value.is_string()) visit({Kind::kContent, member.value.text(), member.value});
@@ -193,7 +226,17 @@ void visit_message_text(const Value& message, const VisitText& visit) {
 
 void visit_object_text(const Value& object, bool is_call, const VisitText& visit) {
   const Walk walk(Place::kMessage, visit);
-  for (const json::Member& member : object.members()) walk.member(member, "", is_call);
+  const auto member = object.find("type");
+  const std::string_view type = member && member->is_string() ? member->text() : "";
+  const std::string_view parent = type == kImageCall ? kImageCall : "";
+  for (const json::Member& each : object.members()) {
+    if (each.key == "tools" && holds(kToolLists, type)) {
+      visit_text(each.value, Place::kDefinition, visit);
+    } else {
+      const bool is_name = (is_call && each.key == "name") || holds(kReferences, each.key);
+      walk.member(each, parent, is_name);
+    }
+  }
 }
 
 void visit_text(const Value& value, Place place, const VisitText& visit) {

@@ -18,7 +18,7 @@ struct TextPiece {
     kText,
     kContent,  // the text of a message's content: a string, or `text` and `refusal` of its parts
     kNumber,   // the bytes of a number with so many digits that it could be personal data
-    kName,     // name of a function
+    kName,     // name of a function or of its server
     kLabel,    // a role, a type, an id
     kFixed,    // text of a definition that the reply must match, or that names a part of it
     kKey,      // key of a member that is more than an identifier
@@ -54,7 +54,7 @@ std::optional<Place> place_of(std::string_view key);
 void visit_message_text(const json::Value& message, const VisitText& visit);
 
 /// Visits every text of one object in a message of another API: a block, an item. `is_call`: its
-/// `name` is that of a function.
+/// `name` is that of a function. The tools that a server has listed in it are a definition.
 void visit_object_text(const json::Value& object, bool is_call, const VisitText& visit);
 
 /// Does the same as visit_message_text() for another value. Skips the numbers of a definition,

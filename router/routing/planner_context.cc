@@ -11,9 +11,7 @@
 namespace signalbox::routing {
 
 bool Planner::strips_tools(const PlanTarget& target) {
-  const config::Decision* decision = target.decision;
-  return decision != nullptr && decision->tools && plugins::removes_tools(*decision->tools) &&
-         decision->tools->strip_tool_history;
+  return target.decision != nullptr && plugins::strips_tools(*target.decision);
 }
 
 bool Planner::compresses(const PlanTarget& target) {

@@ -156,25 +156,51 @@ Result<void> read_native(AnswerReader& reader, const json::Value& root, request:
   return {};
 }
 
-/// Adds the calls of one event. A block of a message begins without its arguments, whose parts
-/// follow; an item of a response comes whole at its end.
-Result<void> read_calls(AnswerReader& reader, const json::Value& event) {
-  const std::string_view type = replies::text_member(event, "type");
-  if (type == "error" || type == "response.failed")
-    return fail(Code::kUpstream, "the stream ends with an error");
-  if (type == "content_block_start") {
-    const auto block = event.find("content_block");
-    if (block && replies::calls_client(*block))
-      return reader.begin_call(replies::text_member(*block, "name"));
-  } else if (type == "content_block_delta") {
-    const auto delta = event.find("delta");
-    if (delta) return reader.add_arguments(replies::text_member(*delta, "partial_json"));
-  } else if (type == "response.output_item.done") {
-    const auto item = event.find("item");
-    if (item && replies::calls_client(*item)) return add_native_call(reader, *item);
+/// Adds the calls of events. A block of a message begins without its arguments, whose parts follow,
+/// or comes whole in the event that begins it; an item of a response comes whole at its end.
+class CallEvents {
+ public:
+  explicit CallEvents(AnswerReader& reader) : reader_(reader) {}
+
+  Result<void> read(const json::Value& event) {
+    const std::string_view type = replies::text_member(event, "type");
+    if (type == "error" || type == "response.failed")
+      return fail(Code::kUpstream, "the stream ends with an error");
+    if (type == "content_block_start") {
+      const auto block = event.find("content_block");
+      if (block) return begin(*block, index_of(event));
+    } else if (type == "content_block_delta") {
+      const auto delta = event.find("delta");
+      if (delta && open_ == index_of(event))
+        return reader_.add_arguments(replies::text_member(*delta, "partial_json"));
+    } else if (type == "response.output_item.done") {
+      const auto item = event.find("item");
+      if (item && replies::calls_client(*item)) return add_native_call(reader_, *item);
+    }
+    return {};
   }
-  return {};
-}
+
+ private:
+  static int64_t index_of(const json::Value& event) {
+    const auto index = event.find("index");
+    return index ? index->integer().value_or(0) : 0;
+  }
+
+  Result<void> begin(const json::Value& block, int64_t index) {
+    open_.reset();
+    if (!replies::calls_client(block)) return {};
+    open_ = index;
+    SIGNALBOX_TRY_VOID(reader_.begin_call(replies::text_member(block, "name")));
+    const auto input = block.find("input");
+    if (!input) return {};
+    const json::Members members = input->members();
+    const bool is_whole = members.begin() != members.end();
+    return is_whole ? reader_.add_arguments(input->raw()) : Result<void>();
+  }
+
+  AnswerReader& reader_;
+  std::optional<int64_t> open_ = {};  // the index of the block whose arguments are being sent
+};
 
 Result<void> read_native_stream(AnswerReader& reader, std::string_view stream, request::Api api) {
   replies::MessageEvents message;
@@ -182,11 +208,13 @@ Result<void> read_native_stream(AnswerReader& reader, std::string_view stream, r
   replies::ReplyEvents& events = api == request::Api::kMessages
                                      ? static_cast<replies::ReplyEvents&>(message)
                                      : static_cast<replies::ReplyEvents&>(response);
+  CallEvents calls(reader);
   const dialects::EventReader::Take take = [&](std::string_view data) -> Result<void> {
-    if (data.empty()) return {};
+    data = ascii::trimmed(data);
+    if (data.empty() || data == "[DONE]") return {};
     const auto document = json::Document::parse(std::string(data));
     if (!document) return fail(Code::kUpstream, "the reply is not JSON");
-    SIGNALBOX_TRY_VOID(read_calls(reader, document->root()));
+    SIGNALBOX_TRY_VOID(calls.read(document->root()));
     const replies::EventContent content = events.read(std::string(data));
     events.advance();
     for (const auto& each : content.choices) SIGNALBOX_TRY_VOID(reader.add_text(each.text));

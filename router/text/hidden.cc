@@ -22,11 +22,6 @@ constexpr size_t kRunMin = 16;      // characters of an encoded run
 constexpr size_t kDecodedMin = 8;   // bytes of a decoded text
 constexpr size_t kLettersMin = 10;  // that stand alone
 
-bool is_invisible(char32_t c) {
-  return c == 0xAD || c == 0x180E || (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
-         (c >= 0x2060 && c <= 0x2064) || c == 0xFEFF || c == 0xE0001 || c == 0xE007F;
-}
-
 // Returns the value of the digits at `at`, at most `count` of them, in the base; moves `at` behind
 // them. Returns nullopt without a digit.
 std::optional<char32_t> number_at(std::string_view text, size_t& at, size_t count, int base) {
@@ -89,13 +84,11 @@ std::optional<Escape> disguised_at(std::string_view text, size_t at) {
   return Escape{here.code_point - 0xE0000, at + here.bytes};
 }
 
-// Returns the text in plain characters; nullopt if fewer than kChangedMin differ.
-std::optional<std::string> plain_characters(std::string_view source) {
-  const std::optional<std::string> latin = latin_letters(source);
-  const std::string_view text = latin ? std::string_view(*latin) : source;
+// Returns the text in plain characters; nullopt if fewer than kChangedMin differ, with the
+// characters that were changed before.
+std::optional<std::string> plain_characters(std::string_view text, size_t changed) {
   std::string out;
   out.reserve(text.size());
-  size_t changed = latin ? kChangedMin : 0;
   for (size_t at = 0; at < text.size();) {
     if (const auto disguised = disguised_at(text, at)) {
       utf8::append(out, disguised->character);
@@ -347,14 +340,19 @@ std::vector<HiddenText> hidden_texts(std::string_view text) {
     out.push_back(
         {.text = std::move(found), .begin = 0, .end = text.size(), .is_complete = is_complete});
   };
-  if (auto plain = plain_characters(text)) add_whole(*std::move(plain), true);
+  if (const auto latin = latin_letters(text)) {
+    if (latin->all != latin->mixed) add_whole(*plain_characters(latin->all, kChangedMin), false);
+    add_whole(*plain_characters(latin->mixed, kChangedMin), true);
+  } else if (auto plain = plain_characters(text, 0)) {
+    add_whole(*std::move(plain), true);
+  }
   if (auto joined = joined_letters(text)) {
     const bool is_complete = has_gaps(*joined);
     add_whole(*std::move(joined), is_complete);
   } else {
     add_spaced_runs(text, out);
   }
-  if (auto readable = rearranged(text)) add_whole(*std::move(readable), true);
+  if (auto readable = rearranged(text)) add_whole(std::move(readable->text), readable->is_complete);
   return out;
 }
 

@@ -20,11 +20,13 @@ struct HiddenText {
 /// - runs of letters between spaces ("i g n o r e   a l l"), joined;
 /// - the text with fullwidth, mathematical and tag characters as ASCII, with letters that look like
 ///   Latin ones as these, with entities (&#73;) and escapes (%49, \u0049) resolved, and without
-///   invisible characters, if at least three characters differ;
-/// - the text with words that were moved along the alphabet (ROT13 and others) and lines that were
-///   reversed in their plain form, if that is English.
-/// Decodes once, but base64 of base64 completely. The results together have at most about three
-/// times the bytes of the text. Takes linear time.
+///   invisible characters, if at least three characters differ; a second form, if it differs, also
+///   changes words of look-alikes only, and is not complete;
+/// - the text with words that were moved along the alphabet (ROT13 and others) or lines that were
+///   reversed in their plain form, if that is English. It is complete if no plain word was changed.
+/// Decodes once, but base64 of base64 completely. The results together have at most five times the
+/// bytes of the text: runs of digits add their own at most, and each of four forms the text's.
+/// Takes linear time.
 std::vector<HiddenText> hidden_texts(std::string_view text);
 
 /// Returns only what runs of base64, base32, hexadecimal and binary digits, of entities and

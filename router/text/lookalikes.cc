@@ -1,6 +1,8 @@
 // Words that mix scripts do not occur in other writing, except for a few terms of science. So a
-// text with several of them is read in Latin letters, also where a word consists of look-alikes
-// only. Small capitals belong to the phonetic alphabet, whose words have other letters, too.
+// text with several of them is read in Latin letters. One form of it changes words that consist of
+// look-alikes only, too. They can be words of another language, so the other form keeps them. Words
+// end at signs such as curly quotes. Small capitals belong to the phonetic alphabet, whose words
+// have other letters, too.
 
 #include "router/text/lookalikes.h"
 
@@ -8,6 +10,7 @@
 
 #include "base/ascii.h"
 #include "base/utf8.h"
+#include "router/text/normalize.h"
 
 namespace signalbox::text {
 namespace {
@@ -52,34 +55,54 @@ LatinWord latin_word(std::string_view word) {
   bool has_latin = false, has_lookalike = false, has_capital = false;
   for (size_t at = 0; at < word.size();) {
     const utf8::Decoded here = utf8::decode(word, at);
+    at += here.bytes;
+    if (is_invisible(here.code_point)) continue;
     const bool is_ascii = here.code_point < 0x80;
-    const char letter = is_ascii ? word[at] : latin_of(here.code_point);
+    const char letter = is_ascii ? static_cast<char>(here.code_point) : latin_of(here.code_point);
     if (letter == '\0') return {};
     has_latin = has_latin || (is_ascii && ascii::is_alpha(letter));
     has_lookalike = has_lookalike || !is_ascii;
     has_capital = has_capital || is_small_capital(here.code_point);
     out.letters += letter;
-    at += here.bytes;
   }
   out.is_disguised = (has_latin && has_lookalike) || has_capital;
   return out;
 }
 
+bool is_in_word(char32_t c) {
+  if (c < 0x80) return ascii::is_word_byte(static_cast<char>(c));
+  return is_letter(c) || is_invisible(c);
+}
+
 }  // namespace
 
-std::optional<std::string> latin_letters(std::string_view text) {
+bool is_invisible(char32_t c) {
+  return c == 0xAD || c == 0x180E || (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
+         (c >= 0x2060 && c <= 0x2064) || c == 0xFEFF || c == 0xE0001 || c == 0xE007F;
+}
+
+std::optional<LatinText> latin_letters(std::string_view text) {
   const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
   if (std::ranges::all_of(text, is_ascii)) return std::nullopt;
-  std::string out;
+  LatinText out;
   size_t disguised = 0;
   for (size_t at = 0; at < text.size();) {
     const size_t begin = at;
-    while (at < text.size() && ascii::is_word_byte(text[at])) ++at;
+    utf8::Decoded here{};
+    for (; at < text.size(); at += here.bytes) {
+      here = utf8::decode(text, at);
+      if (!is_in_word(here.code_point)) break;
+    }
     const std::string_view word = text.substr(begin, at - begin);
     const LatinWord latin = std::ranges::all_of(word, is_ascii) ? LatinWord{} : latin_word(word);
     disguised += latin.is_disguised ? 1 : 0;
-    out += latin.letters.empty() ? word : std::string_view(latin.letters);
-    if (at < text.size()) out += text[at++];
+    out.mixed += latin.is_disguised ? std::string_view(latin.letters) : word;
+    out.all += latin.letters.empty() ? word : std::string_view(latin.letters);
+    if (at == text.size()) break;
+    const std::string_view after = text.substr(at, here.bytes);
+    out.mixed += after;
+    out.all += after;
+    at += here.bytes;
   }
   if (disguised < kWordsMin) return std::nullopt;
   return out;

@@ -7,8 +7,16 @@
 
 namespace signalbox::text {
 
+struct LatinText {
+  std::string mixed;  // with Latin letters in words that mix them with look-alikes
+  std::string all;    // also in words of look-alikes only, which may be words of another language
+};
+
 /// Returns the text with Latin letters in words that are written with look-alikes of them; nullopt
 /// unless at least three words mix both. Takes linear time.
-std::optional<std::string> latin_letters(std::string_view text);
+std::optional<LatinText> latin_letters(std::string_view text);
+
+/// Returns whether the character takes no place and stands for nothing, such as a zero-width space.
+bool is_invisible(char32_t c);
 
 }  // namespace signalbox::text

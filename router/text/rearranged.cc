@@ -2,7 +2,8 @@
 // change of that number between two words has a price. So words that are plain stay as they are,
 // and a single word decides nothing. The most likely numbers are found like the states of a hidden
 // Markov model (Viterbi). A stretch counts only if it has common words, because names, identifiers
-// and other languages can be more likely when they are moved.
+// and other languages can be more likely when they are moved. Plain words between moved ones can be
+// moved, too, and a reversed line may hold plain words. Pairs of letters show whether it happened.
 
 #include "router/text/rearranged.h"
 
@@ -10,10 +11,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "base/ascii.h"
+#include "base/utf8.h"
+#include "router/text/letter_pairs.h"
 
 namespace signalbox::text {
 namespace {
@@ -120,16 +124,19 @@ std::string moved(std::string_view text, size_t by) {
   return out;
 }
 
-size_t english_words(std::string_view text) {
+bool is_common(std::string_view word) {
   static_assert(std::ranges::is_sorted(kCommon));
   constexpr size_t kShortest = 3, kLongest = 12;
+  if (word.size() < kShortest || word.size() > kLongest) return false;
+  return std::ranges::binary_search(kCommon, std::string_view(ascii::lower_case(word)));
+}
+
+size_t english_words(std::string_view text) {
   size_t found = 0;
   for (size_t at = 0; at < text.size(); ++at) {
     const size_t begin = at;
     while (at < text.size() && ascii::is_word_byte(text[at])) ++at;
-    if (at - begin < kShortest || at - begin > kLongest) continue;
-    const std::string word = ascii::lower_case(text.substr(begin, at - begin));
-    found += std::ranges::binary_search(kCommon, std::string_view(word)) ? 1 : 0;
+    found += is_common(text.substr(begin, at - begin)) ? 1 : 0;
   }
   return found;
 }
@@ -140,9 +147,40 @@ bool is_english(std::string_view moved, std::string_view plain, size_t words) {
   return common >= std::max(kLeast, words / kOneIn) && common > 2 * english_words(plain);
 }
 
+int likelihood(std::string_view word) {
+  constexpr int kCommonGain = 8;
+  return word_likelihood(word) + (is_common(word) ? kCommonGain : 0);
+}
+
+// Returns whether change(word) makes no plain word unreadable: no word is clearly better as it
+// stands, and of four words in a row, all of them together are clearly better when changed. A word
+// with digits and letters may be a plain one in disguise, but not a number with one letter.
+template <class Change>
+bool keeps_plain_words(std::string_view text, const Change& change) {
+  constexpr int kPlain = 6, kClear = 4;  // half units
+  constexpr size_t kInARow = 4;
+  std::array<int, kInARow> gains{};
+  size_t words = 0;
+  const auto is_clear = [&] { return std::accumulate(gains.begin(), gains.end(), 0) >= kClear; };
+  for (size_t at = 0; at < text.size(); ++at) {
+    const size_t begin = at;
+    while (at < text.size() && ascii::is_word_byte(text[at]) && text[at] != '_') ++at;
+    const std::string_view word = text.substr(begin, at - begin);
+    const auto letters = std::ranges::count_if(word, ascii::is_alpha);
+    const bool is_number = std::ranges::all_of(word, ascii::is_alnum) && letters < 2;
+    if (letters == 0 || (is_number && word.size() > 1)) continue;
+    if (!std::ranges::all_of(word, ascii::is_alpha)) return false;
+    const std::string changed = change(word);
+    const int gain = likelihood(changed) - likelihood(word);
+    gains[words++ % kInARow] = gain;
+    if (gain < -kPlain || (words >= kInARow && !is_clear())) return false;
+  }
+  return is_clear();
+}
+
 // Returns the text with its moved words moved back; nullopt if it has none.
-std::optional<std::string> moved_back(std::string_view text) {
-  std::string out;
+std::optional<Rearranged> moved_back(std::string_view text) {
+  Rearranged out{.text = {}, .is_complete = true};
   size_t copied = 0;
   for (size_t at = 0; at < text.size();) {
     std::vector<MovedWord> words = words_of(text, at);
@@ -154,35 +192,54 @@ std::optional<std::string> moved_back(std::string_view text) {
       const std::string_view plain = text.substr(begin, words[next - 1].end - begin);
       const std::string found = moved(plain, words[w].by);
       if (!is_english(found, plain, next - w)) continue;
-      out.append(text.substr(copied, begin - copied)).append(found);
+      out.text.append(text.substr(copied, begin - copied)).append(found);
       copied = begin + plain.size();
+      const auto change = [by = words[w].by](std::string_view word) { return moved(word, by); };
+      out.is_complete = out.is_complete && keeps_plain_words(plain, change);
     }
   }
   if (copied == 0) return std::nullopt;
-  return out.append(text.substr(copied));
+  out.text += text.substr(copied);
+  return out;
+}
+
+std::string reversed(std::string_view text) {
+  std::string out(text);
+  size_t left = text.size();
+  for (size_t at = 0; at < text.size();) {
+    const size_t bytes = utf8::decode(text, at).bytes;
+    left -= bytes;
+    text.copy(&out[left], bytes, at);
+    at += bytes;
+  }
+  return out;
 }
 
 // Returns the text with its reversed lines in their order; nullopt if it has none.
-std::optional<std::string> turned_back(std::string_view text) {
-  std::string out;
+std::optional<Rearranged> turned_back(std::string_view text) {
+  Rearranged out{.text = {}, .is_complete = true};
   size_t copied = 0;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view line = text.substr(at, end - at);
-    const std::string found(line.rbegin(), line.rend());
+    const std::string found = reversed(line);
     if (is_english(found, line, line.size() / kWordBytes)) {
-      out.append(text.substr(copied, at - copied)).append(found);
+      out.text.append(text.substr(copied, at - copied)).append(found);
       copied = end;
+      const bool is_ascii =
+          std::ranges::all_of(line, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+      out.is_complete = out.is_complete && is_ascii && keeps_plain_words(line, reversed);
     }
     at = end + 1;
   }
   if (copied == 0) return std::nullopt;
-  return out.append(text.substr(copied));
+  out.text += text.substr(copied);
+  return out;
 }
 
 }  // namespace
 
-std::optional<std::string> rearranged(std::string_view text) {
+std::optional<Rearranged> rearranged(std::string_view text) {
   if (auto moved = moved_back(text)) return moved;
   return turned_back(text);
 }

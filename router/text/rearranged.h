@@ -8,8 +8,13 @@
 
 namespace signalbox::text {
 
+struct Rearranged {
+  std::string text;
+  bool is_complete = false;  // no plain word was changed, so the source need not be read
+};
+
 /// Returns the text with such words and lines in their plain form; nullopt if it has none. Takes
 /// linear time.
-std::optional<std::string> rearranged(std::string_view text);
+std::optional<Rearranged> rearranged(std::string_view text);
 
 }  // namespace signalbox::text

@@ -172,6 +172,7 @@ test("the file holds hashes, and only its owner reads it", async () => {
   assert.match(keys("list"), /^file {2}user file$/m);
   assert.throws(() => keys("new", "file"), /there is a key \\?"file\\?" already/);
   assert.throws(() => keys("new", "odd", "--model", "none"), /no model \\?"none\\?"/);
+  assert.throws(() => keys("new", "odd", "--expires", "2020-01-01"), /--expires: expected a time that has not passed, found \\?"2020-01-01\\?"/);
   assert.throws(() => keys("new", "odd", "--expires", "tomorrow"), /--expires: expected a date, .* found \\?"tomorrow\\?"/);
 });
 

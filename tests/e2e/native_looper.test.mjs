@@ -18,6 +18,9 @@ const decision = (name, models, more = "") =>
   `    - {name: ${name}, rules: {type: keyword, name: ${name}}, modelRefs: [${models.map((model) => `{model: ${model}}`).join(", ")}], algorithm: ${kVerified}${more}}`;
 const kMasked = ", plugins: [{type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}]";
 
+const kBare = ", plugins: [{type: tools, configuration: {mode: none, strip_tool_history: true}}]";
+const kCached = ", plugins: [{type: prompt_cache, configuration: {enabled: true, on_unsupported: reject}}]";
+
 const configuration = (port, managementPort) => `
 version: v0.3
 listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
@@ -31,11 +34,13 @@ providers:
     - {name: chat, backend_refs: [{endpoint: "127.0.0.1:${chat.port}"}]}
 routing:
   signals:
-    keywords: [${["messages", "responses", "mixed"].map((name) => `{name: ${name}, keywords: [${name}]}`).join(", ")}]
+    keywords: [${["messages", "responses", "mixed", "bare", "cached"].map((name) => `{name: ${name}, keywords: [${name}]}`).join(", ")}]
   decisions:
 ${decision("messages", ["claude", "claude_2"], kMasked)}
 ${decision("responses", ["gpt", "gpt_2"], kMasked)}
 ${decision("mixed", ["claude", "chat"])}
+${decision("bare", ["gpt", "gpt_2"], kBare)}
+${decision("cached", ["gpt", "gpt_2"], kCached)}
 global:
   services:
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
@@ -68,6 +73,7 @@ const apis = {
     // The router asks for a grade in a chat, which becomes a message.
     asksForGrade: ({ messages }) => JSON.stringify(messages).includes("Judge how likely"),
     graded: (text) => ({ body: JSON.parse(apis.messages.whole(text)) }),
+    broken: [['"type":"message"', '"type":"other"']],
   },
   responses: {
     path: "/v1/responses",
@@ -83,6 +89,7 @@ const apis = {
     },
     asksForGrade: ({ messages }) => messages !== undefined,
     graded: (text) => completion({ content: text }),
+    broken: ["failed", "queued"].map((status) => ['"completed"', `"${status}"`]).concat([['"status":"completed",', ""]]),
   },
 };
 
@@ -127,7 +134,44 @@ for (const [name, api] of Object.entries(apis)) {
     assert.equal(await api.read(request), "From large.");
     assert.equal(JSON.parse(sent.at(-1)[1]).stream, true);
   });
+
+  test(`${name}: a reply that is no answer replaces no earlier one`, async () => {
+    grade = 0.1;
+    small.answer = answers(small, "From small.");
+    for (const broken of api.broken) {
+      large.answer = () => ({ body: api.whole("From large.").replace(...broken) });
+      const { body } = await post(api.path, api.request());
+      assert.equal(body, api.whole("From small."), broken);
+    }
+  });
 }
+
+test("a request that only one server knows all of does not go to several as it is", async () => {
+  let called = 0;
+  small.answer = large.answer = () => ((called += 1), completion({ content: '{"confidence": 0.9}' }));
+  const unknown = await post("/v1/responses", JSON.stringify({ model: "auto", input: "responses", previous_response_id: "resp_of_small" }));
+  assert.equal(unknown.status, 400, unknown.body);
+  assert.match(JSON.parse(unknown.body).error.message, /there is no response/);
+  assert.equal(called, 0);
+  const { status, headers, body } = await post("/v1/responses", JSON.stringify({ model: "auto", input: "responses", background: true }));
+  assert.equal(status, 200, body);
+  assert.equal(headers.get("x-vsr-dropped"), "background");
+  assert.equal(small.path, "/v1/chat/completions");
+});
+
+test("a decision that strips the history of tools sends chats, and the reply names what they lack", async () => {
+  small.answer = () => completion({ content: '{"confidence": 0.9}' });
+  const { status, headers, body } = await post("/v1/responses", JSON.stringify({ model: "auto", input: "bare", tools: [{ type: "web_search" }] }));
+  assert.equal(status, 200, body);
+  assert.equal(headers.get("x-vsr-dropped"), "tools.web_search");
+  assert.equal(small.path, "/v1/chat/completions");
+});
+
+test("prompt_cache may refuse a request whose servers do not have Anthropic's API", async () => {
+  const { status, body } = await post("/v1/responses", JSON.stringify({ model: "auto", input: "cached" }));
+  assert.equal(status, 501);
+  assert.match(JSON.parse(body).error.message, /^prompt_cache_target_unsupported: /);
+});
 
 test("a decision with a model of another API sends chats, as before", async () => {
   grade = 0.1;

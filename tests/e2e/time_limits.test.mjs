@@ -74,3 +74,26 @@ test("another server is tried after a wait, unless the budget has no retry", asy
   const answers = await Promise.all(Array.from({ length: 4 }, () => send("none")));
   assert.deepEqual(new Set(answers.map((each) => each.status)), new Set([200, 502])); // they begin at the servers in turn
 });
+
+test("a stream that does not end before the router stops ends with an error", async () => {
+  const stopping = await Daemon.start((listener, management) => `
+version: v0.3
+listeners: [{name: http, address: 127.0.0.1, port: ${listener}}]
+providers:
+  defaults: {default_model: m}
+  models: [{name: m, backend_refs: [{name: s, endpoint: "127.0.0.1:${stalled.address().port}"}]}]
+global: {services: {management_api: {bind_address: 127.0.0.1, port: ${management}}, http: {drain_timeout: 100ms}}}
+`);
+  const answer = await fetch(`${stopping.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ model: "m", stream: true, messages: [{ role: "user", content: "Hello" }] }),
+  });
+  assert.equal(answer.status, 200);
+  stopping.process.kill("SIGTERM");
+  let text = "";
+  const read = async () => { for await (const piece of answer.body) text += Buffer.from(piece).toString(); };
+  await read().catch(() => {}); // the body may end without its end
+  assert.match(text, /"error".*100 ms, the time to finish when the router stops/s);
+  await stopping.stop().catch(() => {});
+});

@@ -167,7 +167,7 @@ test("a server that answers whole although a stream is requested", async () => {
   const call = { id: "t1", type: "function", function: { name: "weather", arguments: '{"city":"Rome"}' } };
   const whole = completion({ content: "Fine.\nWarm.", tool_calls: [call] }, "tool_calls");
   const message = { id: "msg_1", type: "message", role: "assistant", model: "c", content: [{ type: "thinking", thinking: "hm", signature: "c2ln" }, { type: "text", text: "Fine.\nWarm." }, { type: "tool_use", id: "t1", name: "weather", input: { city: "Rome" } }], stop_reason: "tool_use", stop_sequence: null, usage: { input_tokens: 7, output_tokens: 3 } };
-  const response = { id: "resp_1", object: "response", created_at: 1, status: "completed", model: "g", output: [{ id: "rs_1", type: "reasoning", summary: [], encrypted_content: "Z2g=" }, { id: "msg_1", type: "message", status: "completed", role: "assistant", content: [{ type: "output_text", text: "Fine.\nWarm.", annotations: [] }] }, { id: "fc_1", type: "function_call", status: "completed", call_id: "t1", name: "weather", arguments: '{"city":"Rome"}' }], usage: { input_tokens: 7, output_tokens: 3, total_tokens: 10 } };
+  const response = { id: "resp_1", object: "response", created_at: 1, status: "completed", model: "g", output: [{ id: "rs_1", type: "reasoning", summary: [], encrypted_content: "Z2g=" }, { id: "msg_1", type: "message", status: "completed", role: "assistant", content: [{ type: "output_text", text: "Fine.\nWarm.", annotations: [] }, { type: "summary_text", text: "Warm." }] }, { id: "fc_1", type: "function_call", status: "completed", call_id: "t1", name: "weather", arguments: '{"city":"Rome"}' }], usage: { input_tokens: 7, output_tokens: 3, total_tokens: 10 } };
   const pretty = (body) => () => ({ body: JSON.stringify(body, null, 1) }); // with line feeds between the members
   for (const [body, chat, claude, gpt] of [[whole.body, "chats", "chats", "chats"], [message, "claude", "claude", "claude"], [response, null, null, "gpt"]]) {
     upstream.answer = pretty(body);
@@ -187,6 +187,24 @@ test("a server that answers whole although a stream is requested", async () => {
     assert.deepEqual([got.output_text, got.usage.output_tokens], ["Fine.\nWarm.", 3]);
     assert.deepEqual(ofResponse(got), [["t1", "weather", { city: "Rome" }]]);
     if (gpt === "gpt") assert.deepEqual(got.output.map(({ id }) => id), ["rs_1", "msg_1", "fc_1"]);
+  }
+});
+
+test("a stream under another type passes as it comes, and what is no answer keeps its type", async () => {
+  const ask = () => fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ model: "chats", stream: true, messages: kMessages }) });
+  let end;
+  const ends = new Promise((done) => (end = done));
+  upstream.answer = () => ({ headers: { "content-type": "text/plain" }, ...streamed([{ content: "Fine." }]), ends });
+  const stream = await ask();
+  assert.equal(stream.headers.get("content-type"), "text/plain");
+  const reader = stream.body.getReader();
+  assert.match(Buffer.from((await reader.read()).value).toString(), /^data: .*"Fine\."/);
+  end();
+  while (!(await reader.read()).done);
+  for (const [type, body] of [["text/html", "<p>Come back later.</p>"], ["application/problem+json", '{"title":"Come back later."}']]) {
+    upstream.answer = () => ({ headers: { "content-type": type }, body });
+    const page = await ask();
+    assert.deepEqual([page.headers.get("content-type"), await page.text()], [type, body]);
   }
 });
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <ctime>
 #include <cxxopts.hpp>
 #include <string>
 #include <vector>
@@ -89,8 +90,12 @@ Result<void> check_options(const config::Config& config, const config::ClientKey
     if (!is_known)
       return fail(Code::kInvalid, "--recipe: the configuration has no recipe \"{}\"", name);
   }
-  if (!key.expires.empty() && !config::parse_time(key.expires))
+  const auto end = config::parse_time(key.expires);
+  if (!key.expires.empty() && !end)
     return fail(Code::kInvalid, "--expires: expected {}, found \"{}\"", config::kTimeForms,
+                key.expires);
+  if (end && *end <= std::time(nullptr))
+    return fail(Code::kInvalid, "--expires: expected a time that has not passed, found \"{}\"",
                 key.expires);
   SIGNALBOX_TRY_VOID(check_key(config, key));
   // Reads the key as the router will read it.
@@ -137,7 +142,8 @@ void print_key(const config::ClientKey& key) {
     if (rule.tokens_per_unit != 0)
       line += fmt::format("  {} tokens per {}", rule.tokens_per_unit, unit);
   }
-  if (!key.expires.empty()) line += "  expires " + key.expires;
+  if (const auto end = config::parse_time(key.expires))
+    line += (*end <= std::time(nullptr) ? "  expired " : "  expires ") + key.expires;
   std::printf("%s\n", line.c_str());
 }
 

@@ -104,6 +104,7 @@ int serve(const std::filesystem::path& file, std::optional<config::MissingModels
   signals.let_through();
   log::info("serve", "shutting down: requests in flight may finish; a second signal aborts them");
   const bool is_drained = (*daemon)->drain();
+  daemon->reset();  // may wait for a reload in progress
   if (is_drained)
     log::info("serve", "stopped");
   else

@@ -94,6 +94,10 @@ bool removes_tools(const config::ToolsPlugin& plugin) {
   return plugin.enabled && plugin.mode == ToolsMode::kNone;
 }
 
+bool strips_tools(const config::Decision& decision) {
+  return decision.tools && removes_tools(*decision.tools) && decision.tools->strip_tool_history;
+}
+
 void filter_tools(const config::ToolsPlugin& plugin, splice::ObjectEditor& body) {
   if (!plugin.enabled || plugin.mode == ToolsMode::kPassthrough) return;
   if (!body.is_set("tools") && !filter(plugin, "tools", "tool_choice", body))

@@ -18,6 +18,9 @@ void filter_tools(const config::ToolsPlugin& plugin, splice::ObjectEditor& body)
 /// True if the model gets no tool at all.
 bool removes_tools(const config::ToolsPlugin& plugin);
 
+/// True if the model gets the conversation without the calls of tools in it, too.
+bool strips_tools(const config::Decision& decision);
+
 /// Replaces `tools` by the chosen ones, each with its original bytes, followed by the added ones.
 /// Changes nothing if all stay and none is added. If no tool is left, removes the list and the
 /// members that choose among it.

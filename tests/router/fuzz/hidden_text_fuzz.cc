@@ -8,8 +8,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox;
-  // A run of digits adds at most its own bytes, the three rewritten forms at most one text each.
-  constexpr size_t kTimesMax = 4;
+  // A run of digits adds at most its own bytes, the four rewritten forms at most one text each.
+  constexpr size_t kTimesMax = 5;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   size_t bytes = 0;
   for (const text::HiddenText& hidden : text::hidden_texts(text)) {

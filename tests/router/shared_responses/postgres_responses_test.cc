@@ -155,6 +155,8 @@ TEST_F(PostgresResponsesTest, a_table_that_is_lost_alone_is_made_again) {
 
 TEST_F(PostgresResponsesTest, a_lost_table_of_another_version_is_not_made) {
   a_->add("resp_1", response_of("one"));
+  // Otherwise the other router may be making the tables when their version changes.
+  wait_for([&] { return b_->text("resp_1") == "one"; });
   place_.ask("UPDATE signalbox_responses_state SET version = 7");
   place_.ask("DROP TABLE signalbox_responses_responses");
   wait_for([&] { return !a_->works(); });
