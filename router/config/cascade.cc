@@ -362,13 +362,14 @@ constinit const Section kAcceptance{kAcceptanceKeys, checked<check_acceptance>};
 constinit const Section kQuality{kQualityKeys, checked<check_quality>};
 constinit const Section kStage{kStageKeys, checked<check_stage>};
 
-// A decision without models has the default model, or those that an entrypoint assigns in another
-// file.
+// A decision without models has the default model; those that an entrypoint assigns have become its
+// own. An action names every model, and a fixed answer needs none.
 void check_minimum(Reader& reader, const yaml::Node& node, const Decision& decision) {
   const uint32_t minimum = decision.algorithm.minimum_candidates;
   std::set<std::pair<std::string_view, std::string_view>> different;
   for (const ModelRef& ref : decision.model_refs) different.emplace(ref.model, ref.lora_name);
-  if (different.empty() || different.size() >= minimum) return;
+  if (minimum <= 1 || different.size() >= minimum) return;
+  if (decision.action.is_set() || decision.fast_response) return;
   const yaml::Node& written = *node.find("algorithm")->find("minimum_candidates");
   reader.at_key("algorithm.minimum_candidates", [&] {
     reader.error(written.line, fmt::format("expected at least {} different modelRefs, found {}",

@@ -174,13 +174,13 @@ constexpr Key kModelReasoningKeys[] = {
     choice(FIELD_AS("type", Model, own_reasoning.type), kReasoningTypes,
            "Place of the parameter in a request, instead of a family."),
     text(FIELD_AS("parameter", Model, own_reasoning.parameter),
-         "Name of the parameter, for `type`."),
+         "Name of the parameter, for `type`. It may be left out beside `effort_flags`."),
     text(FIELD_AS("activation_parameter", Model, own_reasoning.activation_parameter),
          "A further switch in `chat_template_kwargs`, for the type `reasoning_effort`: true with "
          "reasoning, else false."),
     text_map(FIELD_AS("effort_flags", Model, own_reasoning.effort_flags),
-             "The switch in `chat_template_kwargs` for each effort, in place of `parameter`. An "
-             "effort without one needs none."),
+             "The switch in `chat_template_kwargs` for each effort, for the type "
+             "`reasoning_effort` in place of `parameter`. An effort without one needs none."),
     texts(FIELD_AS("levels", Model, own_reasoning.levels),
           "Efforts that the model has. A decision with another one gets a notice."),
     text(FIELD_AS("default", Model, own_reasoning.default_effort),
@@ -225,6 +225,52 @@ void find_family(Reader& reader, uint32_t line, const std::string& family) {
   reader.error(line, fmt::format("unknown family \"{}\" (known: {})", family, join(known)));
 }
 
+constexpr std::string_view kEffort = "reasoning_effort";
+
+using Type = ReasoningFamily::Type;
+
+/// Gives a notice for each own switch that the family does not read. The reader is at `reasoning`.
+void check_switches(Reader& reader, const yaml::Node& reasoning, const ReasoningFamily& family) {
+  const auto check = [&](std::string_view key, bool has_effect, std::string_view why) {
+    const yaml::Node* written = given(reasoning, key);
+    if (written == nullptr || has_effect) return;
+    reader.at_key(key,
+                  [&] { reader.notice(written->line, fmt::format("has no effect: {}", why)); });
+  };
+  const bool has_switches = family.type == Type::kReasoningEffort;
+  constexpr std::string_view kOtherType = "only the type reasoning_effort has further switches";
+  check("activation_parameter", has_switches, kOtherType);
+  check("effort_flags", has_switches, kOtherType);
+  if (family.type == Type::kChatTemplateKwargs) {
+    check("disabled", false, "the type chat_template_kwargs has no efforts");
+  } else if (has_switches) {
+    check(
+        "disabled", family.effort_flags.empty() || family.effort_flags.contains(family.disabled),
+        "effort_flags has no switch for this effort, except at servers that get the effort itself");
+  }
+}
+
+/// Gives the model a family of its own.
+void describe_family(Reader& reader, const yaml::Node& reasoning, const ReasoningFamily& family,
+                     Model& out) {
+  out.reasoning_family = fmt::format("reasoning of {}", out.name);
+  reader.config.providers.reasoning_families[out.reasoning_family] = family;
+  reader.at_key("reasoning", [&] { check_switches(reader, reasoning, family); });
+}
+
+/// Adds a model's own switches to its family.
+void extend_family(Reader& reader, const yaml::Node& reasoning, Model& out) {
+  const ReasoningFamily& own = out.own_reasoning;
+  if (own.disabled.empty() && own.activation_parameter.empty() && own.effort_flags.empty()) return;
+  const auto& families = reader.config.providers.reasoning_families;
+  const auto base = families.find(out.reasoning_family);
+  if (base == families.end()) return;  // an error
+  ReasoningFamily family = own;
+  family.type = base->second.type;
+  family.parameter = base->second.parameter;
+  describe_family(reader, reasoning, family, out);
+}
+
 }  // namespace
 
 constinit const Section kModelReasoning{kModelReasoningKeys};
@@ -236,16 +282,26 @@ void set_reasoning(Reader& reader, const yaml::Node& node, Model& out) {
     return reasoning != nullptr && given(*reasoning, key) != nullptr;
   };
   if (has("type") || has("parameter")) {
-    if (!out.reasoning_family.empty() || !has("type") || out.own_reasoning.parameter.empty()) {
+    ReasoningFamily& own = out.own_reasoning;
+    if (own.type == Type::kReasoningEffort && has("type") && own.parameter.empty() &&
+        !own.effort_flags.empty())
+      own.parameter = kEffort;  // for servers that get the effort itself
+    if (!out.reasoning_family.empty() || !has("type") || own.parameter.empty()) {
       return reader.at_key("reasoning", [&] {
         reader.error(reasoning->line, "expected either family, or type and parameter");
       });
     }
-    out.reasoning_family = fmt::format("reasoning of {}", out.name);
-    reader.config.providers.reasoning_families[out.reasoning_family] = out.own_reasoning;
+    return describe_family(reader, *reasoning, own, out);
+  }
+  if (out.reasoning_family.empty()) {
+    if (has("disabled") || has("activation_parameter") || has("effort_flags"))
+      reader.at_key("reasoning", [&] {
+        reader.notice(reasoning->line,
+                      "has no effect without family, or type and parameter: the client's setting "
+                      "stays");
+      });
     return;
   }
-  if (out.reasoning_family.empty()) return;
   const bool is_newer = has("family");
   if (is_newer && given(node, "reasoning_family") != nullptr)
     return reader.error(reasoning->line,
@@ -254,6 +310,7 @@ void set_reasoning(Reader& reader, const yaml::Node& node, Model& out) {
   const yaml::Node* at = is_newer ? reasoning->find("family") : node.find("reasoning_family");
   reader.at_key(is_newer ? "reasoning.family" : "reasoning_family",
                 [&] { find_family(reader, at->line, out.reasoning_family); });
+  if (reasoning != nullptr) extend_family(reader, *reasoning, out);
 }
 
 const KnownProvider* find_provider(std::string_view id) {

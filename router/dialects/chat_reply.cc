@@ -228,12 +228,16 @@ Result<json::Document> parse_chat(std::string body) {
   return parsed;
 }
 
+bool Refused::has_code_of_too_long() const {
+  return code == kTooLong;
+}
+
 bool Refused::is_too_long() const {
   constexpr auto kPhrases = std::to_array<std::string_view>(
       {"context length", "context window", "context size", "prompt is too long",
        "maximum prompt length", "reduce the length of the messages",
        "exceeds the maximum number of tokens", "`inputs` tokens"});
-  if (code == kTooLong) return true;
+  if (has_code_of_too_long()) return true;
   const std::string lower = ascii::lower_case(message);
   const bool is_about_reply = lower.find("is too large") != std::string::npos;  // its max_tokens
   return status < 500 && status != 429 && !is_about_reply &&

@@ -65,6 +65,9 @@ struct Refused {
 
   /// True if the request is longer than the model can read. Agents shorten it if they learn that.
   bool is_too_long() const;
+  /// The same by the code alone, for the router's own errors, whose messages may have the words of
+  /// servers for another reason.
+  bool has_code_of_too_long() const;
   /// The code for OpenAI's clients; "": none.
   std::string_view openai_code() const;
 };

@@ -183,7 +183,9 @@ class Planner {
                                Plan& plan);
   void remove_restricted(const ModelResults& results, Candidates& candidates, Plan& plan) const;
   void remove_unable(const PlanInputs& inputs, Candidates& candidates, Plan& plan) const;
-  static void require_minimum(const PlanInputs& inputs, const Candidates& candidates, Plan& plan);
+  void require_minimum(const PlanInputs& inputs, const Candidates& candidates, Candidates painters,
+                       Plan& plan) const;
+  static void add_left_out(std::vector<Plan::LeftOut>& from, std::vector<Plan::LeftOut>& to);
   static Candidates begin_image(const PlanInputs& inputs, Candidates& candidates, Plan& plan);
   Result<void> add_painter(const PlanInputs& inputs, Candidates writers, Candidates painters,
                            Plan& plan) const;

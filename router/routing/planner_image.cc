@@ -42,15 +42,15 @@ void add_voice(const std::string& model, Plan& plan) {
   plan.voices.push_back(std::move(voice));
 }
 
-/// A model without a card may be a candidate for both parts.
-void add_left_out(std::vector<Plan::LeftOut>& from, std::vector<Plan::LeftOut>& to) {
+}  // namespace
+
+// A model without a card may be a candidate for both parts.
+void Planner::add_left_out(std::vector<Plan::LeftOut>& from, std::vector<Plan::LeftOut>& to) {
   for (Plan::LeftOut& each : from) {
     const auto is_same = [&each](const Plan::LeftOut& other) { return other.model == each.model; };
     if (std::none_of(to.begin(), to.end(), is_same)) to.push_back(std::move(each));
   }
 }
-
-}  // namespace
 
 // Sets plan.image if the answer is an image alone. If it is a text with an image, returns the
 // models that may draw. Keeps only the candidates for the answer's kind in `candidates`, if there

@@ -219,20 +219,35 @@ void Planner::remove_unable(const PlanInputs& inputs, Candidates& candidates, Pl
   candidates = able.empty() ? std::move(doubtful) : std::move(able);
 }
 
-// Refuses a request for which the decision's algorithm has fewer models than it needs. A single
-// call of a looper has one model, and models that have failed were there.
-void Planner::require_minimum(const PlanInputs& inputs, const Candidates& candidates, Plan& plan) {
+// Refuses a request for which the decision's algorithm has fewer models than it needs, and names
+// those that were removed. A single call of a looper has one model, and models that have failed
+// were there. `painters` are those for the image beside a text.
+void Planner::require_minimum(const PlanInputs& inputs, const Candidates& candidates,
+                              Candidates painters, Plan& plan) const {
   const config::Decision* decision = inputs.target.decision;
   const bool is_first = inputs.conditions.voice.empty() && inputs.conditions.failed.empty();
   if (decision == nullptr || decision->action.is_set() || !is_first) return;
   std::set<std::pair<std::string_view, std::string_view>> different;
   for (const selection::Candidate& each : candidates)
     different.emplace(each.model->name, each.ref->lora_name);
+  Plan image;
+  if (!painters.empty()) {
+    remove_forbidden(inputs.conditions.allowed, painters, image);
+    if (!painters.empty()) remove_restricted(inputs.results, painters, image);
+    if (painters.empty()) return;  // add_painter() refuses the request for that reason
+  }
+  for (const selection::Candidate& each : painters)
+    different.emplace(each.model->name, each.ref->lora_name);
   const uint32_t minimum = decision->algorithm.minimum_candidates;
   if (different.size() >= minimum) return;
   plan.path = Plan::Path::kUnable;
-  plan.message = fmt::format("{} of the request's route can serve it, and its algorithm needs {}",
-                             counted(different.size(), "model"), minimum);
+  add_left_out(image.left_out, plan.left_out);
+  std::string reasons;
+  for (const Plan::LeftOut& each : plan.left_out)
+    reasons += fmt::format("{}{}: {}", reasons.empty() ? " (" : "; ", each.model, each.reason);
+  plan.message =
+      fmt::format("{} of the request's route can serve it, and its algorithm needs {}{}{}",
+                  counted(different.size(), "model"), minimum, reasons, reasons.empty() ? "" : ")");
 }
 
 const std::string& Planner::default_effort(const config::Model& model) const {
@@ -433,7 +448,7 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   // An image server gets nothing of the request but one message.
   if (!plan.bypassed && plan.image == nullptr) {
     remove_unable(inputs, left, plan);
-    if (plan.path == Plan::Path::kUpstream) require_minimum(inputs, left, plan);
+    if (plan.path == Plan::Path::kUpstream) require_minimum(inputs, left, painters, plan);
     if (plan.path == Plan::Path::kUnable) return plan;
   }
   if (is_fallback) left.erase(left.begin() + 1, left.end());

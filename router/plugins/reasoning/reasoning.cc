@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/json_writer.h"
@@ -52,12 +53,15 @@ void remove_within(std::string_view name, std::string_view member, splice::Objec
   }
 }
 
-/// Sets or removes several members of the objects called `name`; an empty value removes one.
+/// Sets or removes several members of the objects called `name`; an empty value removes one. Of
+/// several changes of one member, the last applies.
 using Members = std::vector<std::pair<std::string_view, std::string>>;
 
 void set_members(std::string_view name, const Members& members, splice::ObjectEditor& body,
                  std::vector<splice::Edit>& edits) {
   const std::vector<json::Value> objects = body.objects(name);
+  const auto is_set = [](const auto& each) { return !each.second.empty(); };
+  if (objects.empty() && std::ranges::none_of(members, is_set)) return;
   json::Writer added;
   added.begin_object();
   for (const auto& [member, json] : members) {
@@ -74,13 +78,16 @@ void set_members(std::string_view name, const Members& members, splice::ObjectEd
 
 /// The switches of a family that has more than one in chat_template_kwargs.
 Members switches_of(const config::ReasoningFamily& family, bool on, std::string_view effort) {
+  const std::string level(on ? effort : family.disabled);
+  const auto chosen = family.effort_flags.find(level);
   Members out;
+  // Efforts may share a switch, so the one that is set comes last.
+  for (const auto& [other, flag] : family.effort_flags) out.emplace_back(flag, "");
   if (!family.activation_parameter.empty())
     out.emplace_back(family.activation_parameter, on ? "true" : "false");
-  for (const auto& [level, flag] : family.effort_flags)
-    out.emplace_back(flag, on && level == effort ? "true" : "");
+  if (chosen != family.effort_flags.end()) out.emplace_back(chosen->second, "true");
   if (family.effort_flags.empty())
-    out.emplace_back(family.parameter, on && !effort.empty() ? json::quote(effort) : "");
+    out.emplace_back(family.parameter, level.empty() ? "" : json::quote(level));
   return out;
 }
 

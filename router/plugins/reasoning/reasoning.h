@@ -24,7 +24,8 @@ namespace signalbox::plugins {
 /// the servers of OpenAI and OpenRouter, where it is left out. A `reasoning_effort` of the client
 /// that does not belong at the top level is removed; other members of chat_template_kwargs stay.
 /// A family with activation_parameter or effort_flags has several switches in chat_template_kwargs,
-/// and one with `disabled` has an effort for no reasoning, which replaces the client's.
+/// and one with `disabled` has an effort for no reasoning, which replaces the client's. Switches
+/// that are all to be removed add no object.
 /// `parameter` is one key, even with dots in it. `body` edits the request's top level; nested edits
 /// are appended to `edits`.
 void set_reasoning(const config::ReasoningFamily& family, const config::Model& model, bool on,

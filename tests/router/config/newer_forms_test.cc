@@ -330,6 +330,51 @@ routing: {decisions: [{name: d, modelRefs: [{model: m, reasoning_effort: medium}
   EXPECT_EQ(own.effort_flags.at("low"), "low_effort");
 }
 
+TEST(NewerForms, the_default_model_is_one_for_an_algorithm_that_needs_two) {
+  const auto with = [](std::string_view keys) {
+    return newer_errors(fmt::format(
+        "{}routing: {{decisions: [{{name: d, algorithm: {{type: static, minimum_candidates: 2}}"
+        "{}}}]}}\n",
+        kTwoModels, keys));
+  };
+  EXPECT_EQ(with(""),
+            "f.yaml:7: routing.decisions[0].algorithm.minimum_candidates: expected at least 2 "
+            "different modelRefs, found 0");
+  EXPECT_EQ(with(", action: {type: route, destination: small}"), "accepted");
+  EXPECT_EQ(with(", plugins: [{type: fast_response, configuration: {message: closed}}]"),
+            "accepted");
+}
+
+TEST(NewerForms, own_switches_that_the_family_does_not_read_are_reported) {
+  const auto with = [](std::string_view reasoning) {
+    return newer_notices(
+        fmt::format("version: v0.3\nproviders:\n  defaults: {{model: m}}\n"
+                    "  models: [{{name: m, reasoning: {{{}}}, backend_refs: "
+                    "[{{type: echo}}]}}]\n",
+                    reasoning));
+  };
+  const std::string at = "f.yaml:4: providers.models[0].reasoning";
+  EXPECT_EQ(with("family: qwen3, activation_parameter: think, effort_flags: {low: short}"),
+            at +
+                ".activation_parameter: has no effect: only the type reasoning_effort has further "
+                "switches\n" +
+                at +
+                ".effort_flags: has no effect: only the type reasoning_effort has further "
+                "switches");
+  EXPECT_EQ(with("type: chat_template_kwargs, parameter: p, disabled: none"),
+            at + ".disabled: has no effect: the type chat_template_kwargs has no efforts");
+  const std::string flags = "type: reasoning_effort, effort_flags: {low: short, off: quiet}";
+  EXPECT_EQ(with(flags + ", disabled: none"),
+            at + ".disabled: has no effect: effort_flags has no switch for this effort, except at "
+                 "servers that get the effort itself");
+  EXPECT_EQ(with(flags + ", disabled: off"), "");
+  EXPECT_EQ(with("family: gpt-oss, activation_parameter: think, disabled: none"), "");
+  EXPECT_EQ(with("disabled: none"), at + ": has no effect without family, or type and parameter: "
+                                         "the client's setting stays");
+  EXPECT_EQ(with("type: top_level_reasoning_effort, effort_flags: {low: short}"),
+            "refused: " + at + ": expected either family, or type and parameter");
+}
+
 TEST(NewerForms, keys_of_a_listener_are_not_left_out) {
   const std::string listener = "listeners: [{name: x, port: 1, api_keys: ";
   EXPECT_EQ(newer_errors(std::string(kTwoModels) + listener + "[secret]}]\n"),

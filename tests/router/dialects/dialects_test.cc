@@ -131,6 +131,19 @@ TEST(Surfaces, put_the_place_of_an_error_in_front_only_if_it_is_a_path) {
   EXPECT_NE(message(nested).find(R"("message":"body.0: missing")"), std::string::npos);
 }
 
+TEST(Surfaces, call_an_error_of_the_router_too_long_by_its_code_alone) {
+  const auto refusal = [](std::string_view code) {
+    constexpr std::string_view kMessage =
+        "no model can serve it (small: its context window has 100 tokens; blind: it reads text "
+        "only)";
+    return dialects::AnthropicDialect().refusal(
+        400, fmt::format(R"({{"error":{{"message":"{}","code":"{}"}}}})", kMessage, code));
+  };
+  EXPECT_EQ(refusal("no_capable_model").find("prompt is too long"), std::string::npos);
+  EXPECT_NE(refusal("context_length_exceeded").find("prompt is too long: no model"),
+            std::string::npos);
+}
+
 TEST(Surfaces, refuse_an_event_that_never_ends) {
   const std::pair<std::string_view, std::string_view> kRequests[] = {
       {"messages", R"({"model":"m","max_tokens":1,"messages":[]})"},
