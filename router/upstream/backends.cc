@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 #include <charconv>
 #include <cstdlib>
+#include <limits>
 #include <random>
 
 #include "base/log.h"
@@ -82,22 +83,23 @@ class QueuePlace {
   bool left_ = false;
 };
 
-/// Reserves a worker for the request and waits for one if necessary and if `waits`. Errors:
+/// Reserves a worker for the request and waits for one if necessary, for `most` at most. Errors:
 /// kNotFound if every worker has been tried, kOverloaded if none was free in time or too many
 /// requests wait, kCancelled.
 http::Task<Result<size_t>> acquire(Balancer& balancer, std::string_view model,
                                    const workers::Affinity& affinity,
                                    const std::vector<size_t>& tried, http::Interrupt& interrupt,
-                                   bool waits) {
+                                   std::chrono::milliseconds most) {
   const auto now = http::Clock::now();
   const auto begun = balancer.begin(affinity, tried, now);
   if (begun) co_return *begun;
   if (begun.error() == Missing::kOther)
     co_return fail(Code::kNotFound, "model \"{}\": every backend has been tried", model);
-  if (!waits) co_return fail(Code::kOverloaded, "model \"{}\": its backends are busy", model);
+  if (most.count() == 0)
+    co_return fail(Code::kOverloaded, "model \"{}\": its backends are busy", model);
   const http::Executor executor = co_await http::asio::this_coro::executor;
   const auto timer = std::make_shared<http::Timer>(executor);
-  timer->expires_after(balancer.settings().queue_timeout);
+  timer->expires_after(most);
   const auto ticket = balancer.wait(
       affinity, tried,
       [executor, timer] { http::asio::post(executor, [timer] { timer->cancel(); }); }, now);
@@ -113,10 +115,10 @@ http::Task<Result<size_t>> acquire(Balancer& balancer, std::string_view model,
   }
   const bool gone = interrupt.raised() && interrupt.why() == Code::kCancelled;
   if (gone) co_return tl::unexpected<Error>(interrupt.error());
-  const auto worker = place.leave();
+  const auto worker = interrupt.raised() ? std::nullopt : place.leave();
   if (worker) co_return *worker;
   co_return fail(Code::kOverloaded, "model \"{}\": its backends were busy for {} ms", model,
-                 balancer.settings().queue_timeout.count());
+                 most.count());
 }
 
 /// True if retry_on allows discarding a reply with this status in favour of another backend's.
@@ -215,7 +217,8 @@ std::optional<std::chrono::seconds> demanded_wait(const http::Response& head) {
   const std::string_view text = head.headers.find("retry-after").value_or("");
   uint32_t seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (error == std::errc::invalid_argument || end != text.data() + text.size()) return std::nullopt;
+  if (error != std::errc()) seconds = std::numeric_limits<uint32_t>::max();
   return std::chrono::seconds(seconds);
 }
 
@@ -226,27 +229,38 @@ std::chrono::milliseconds wait_before(const config::Reliability& settings, uint3
   return workers::back_off(settings, retry, draw, demanded);
 }
 
-http::Task<> pause(std::chrono::milliseconds time, http::Interrupt& interrupt) {
+/// Returns early if the interrupt is raised. It polls, because the interrupt's only scope may
+/// belong to a reply that is kept meanwhile.
+http::Task<> pause(std::chrono::milliseconds time, const http::Interrupt& interrupt) {
   const http::Executor executor = co_await http::asio::this_coro::executor;
   http::Timer timer(executor);
-  timer.expires_after(time);
-  http::Interrupt::Scope scope(interrupt, [&timer] { timer.cancel(); });
-  if (!interrupt.raised()) co_await timer.async_wait(http::kAwait);
+  const auto end = http::Clock::now() + time;
+  while (!interrupt.raised() && http::Clock::now() < end) {
+    timer.expires_at(std::min(end, http::Clock::now() + http::kDeadlinePeriod));
+    co_await timer.async_wait(http::kAwait);
+  }
 }
 
-/// The time that a call may take with all its attempts.
+/// The time that a call may take with all its attempts and waits.
 class TotalTime {
  public:
   explicit TotalTime(std::chrono::milliseconds total) : total_(total) {}
   AttemptTimes times_of(const config::Reliability& settings) const {
-    return {settings.reply_timeout, left(), total_, settings.idle_timeout};
+    return {settings.reply_timeout, total_.count() == 0 ? total_ : left(), total_,
+            settings.idle_timeout};
   }
   bool is_over() const { return total_.count() > 0 && Clock::now() - began_ >= total_; }
+  /// Returns what there may be of a wait. It is never 0.
+  std::chrono::milliseconds bound(std::chrono::milliseconds wait) const {
+    return total_.count() == 0 ? std::max(wait, 1ms) : std::min(std::max(wait, 1ms), left());
+  }
+  /// True if time is left after a wait.
+  bool allows(std::chrono::milliseconds wait) const { return total_.count() == 0 || wait < left(); }
+  std::string limit() const { return fmt::format("{} ms, the total_timeout", total_.count()); }
 
  private:
   using Clock = http::Clock;
   std::chrono::milliseconds left() const {
-    if (total_.count() == 0) return total_;
     const auto taken = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began_);
     return std::max(total_ - taken, 1ms);
   }
@@ -272,7 +286,8 @@ Call attempt_of(const Call& call, http::Interrupt& interrupt, Stage& stage) {
           .repeatable = call.repeatable};
 }
 
-/// One call with its attempts. All arguments outlive it.
+/// One call with its attempts. Between two of them the request is at no worker: it waits first, and
+/// then takes a worker that is free by then. All arguments outlive it.
 class Attempts {
  public:
   Attempts(std::string_view model, std::span<const std::unique_ptr<const Backend>> backends,
@@ -286,26 +301,48 @@ class Attempts {
         total_(settings_.total_timeout) {}
 
   http::Task<CallOutcome> run() {
-    for (;;) {
-      Result<size_t> worker = next_.value_or(0);
-      if (!next_) worker = co_await acquire_next();
+    for (bool again = true; again;) {
+      if (wait_.count() > 0) co_await pause(wait_, call_.interrupt);
+      const Result<size_t> worker = co_await acquire_next();
       if (!worker) {
-        // The error of the last attempt is more useful than the fact that no worker is left.
-        if (out_.attempts == 0 || worker.error().code == Code::kCancelled) {
-          out_.elsewhere = worker.error().code == Code::kOverloaded;
-          out_.answer = tl::unexpected<Error>(worker.error());
-        }
-        co_return std::move(out_);
+        end_without_worker(worker.error());
+        break;
       }
-      next_.reset();
-      const bool again = co_await attempt(*worker);
-      if (!again) co_return std::move(out_);
+      refusal_.reset();
+      again = co_await attempt(*worker);
     }
+    co_return std::move(out_);
   }
 
  private:
+  /// Errors: those of acquire(), and the interrupt's.
   http::Task<Result<size_t>> acquire_next() {
-    return acquire(balancer_, model_, affinity_, tried_, call_.interrupt, !call_.gives_way);
+    if (call_.interrupt.raised()) co_return tl::unexpected<Error>(call_.interrupt.error());
+    // Do not keep a refusal from the client for the sake of a busy worker.
+    const bool waits = !call_.gives_way && refusal_ == nullptr;
+    Result<size_t> worker = co_await acquire(balancer_, model_, affinity_, tried_, call_.interrupt,
+                                             waits ? total_.bound(settings_.queue_timeout) : 0ms);
+    if (worker && total_.is_over()) {
+      balancer_.end(*worker, affinity_.blocks.size(), Ended::kDropped, http::Clock::now());
+      worker = fail(Code::kOverloaded, "model \"{}\": no backend was free within {}", model_,
+                    total_.limit());
+    }
+    co_return worker;
+  }
+
+  // The end of the last attempt is more useful than the fact that no worker is left.
+  void end_without_worker(const Error& error) {
+    permit_.reset();
+    const bool is_interrupt = error.code == Code::kCancelled || error.code == Code::kDeadline;
+    if (out_.attempts == 0 || is_interrupt) {
+      out_.elsewhere = error.code == Code::kOverloaded;
+      out_.answer = tl::unexpected<Error>(error);
+    } else if (refusal_ != nullptr) {
+      out_.answer = std::move(refusal_);
+      out_.backend = balancer_.name(tried_.back());
+    }
+    // The time limit covers the whole request, so none is left for another model.
+    if (call_.interrupt.raised()) out_.elsewhere = false;
   }
 
   /// Returns true if another attempt follows.
@@ -313,13 +350,6 @@ class Attempts {
     Lease lease(balancer_, model_, worker, affinity_.blocks.size());
     if (call_.gives_way) lease.ignore_health();
     lease.hold(std::move(permit_));
-    if (wait_.count() > 0) {
-      co_await pause(wait_, call_.interrupt);
-      if (call_.interrupt.raised()) {
-        out_.answer = tl::unexpected<Error>(call_.interrupt.error());
-        co_return false;
-      }
-    }
     ++out_.attempts;
     const http::Executor executor = co_await http::asio::this_coro::executor;
     std::unique_ptr<ReplyLimit> limit;
@@ -334,55 +364,71 @@ class Attempts {
     if (limit && !call_.limits_whole) limit->lift();
     tried_.push_back(worker);
     co_return out_.answer ? take_reply(std::move(lease), std::move(limit))
-                          : take_failure(lease, stage, limit && limit->is_late());
+                          : take_failure(lease, stage, limit.get());
   }
 
-  bool may_try_again() const {
-    return !call_.gives_way && out_.attempts <= settings_.retry_count &&
-           tried_.size() < backends_.size() && !total_.is_over();
+  /// Also sets the wait before the next attempt.
+  bool may_try_again(std::optional<std::chrono::seconds> demanded) {
+    if (call_.gives_way || out_.attempts > settings_.retry_count ||
+        tried_.size() >= backends_.size() || total_.is_over())
+      return false;
+    wait_ = wait_before(settings_, out_.attempts, demanded);
+    return total_.allows(wait_);
+  }
+
+  /// The lease of the last attempt must not have ended: its request counts for the budget, but it
+  /// is no longer a retry itself.
+  bool take_permit(Lease& lease) {
+    lease.hold(nullptr);
+    permit_ = balancer_.take_retry();
+    return permit_ != nullptr;
   }
 
   bool take_reply(Lease lease, std::unique_ptr<ReplyLimit> limit) {
     const http::Response& head = (*out_.answer)->head();
-    const int status = head.status;
     out_.elsewhere = is_refusal(head, settings_.retry_on);
-    if (out_.elsewhere && call_.repeatable && may_try_again()) permit_ = balancer_.take_retry();
-    if (permit_) wait_ = wait_before(settings_, out_.attempts, demanded_wait(head));
+    const bool again = out_.elsewhere && call_.repeatable && may_try_again(demanded_wait(head)) &&
+                       take_permit(lease);
+    if (again) {
+      log::debug("workers", "{}: model \"{}\": backend \"{}\" answered {}; trying another backend",
+                 call_.request_id, model_, balancer_.name(tried_.back()), head.status);
+      lease.end(head.status >= 500 ? Ended::kFailed : Ended::kDropped);
+    }
     auto leased =
         std::make_unique<LeasedReply>(std::move(*out_.answer), std::move(lease), std::move(limit));
     out_.answer = nullptr;
     // Give up this reply only if another worker is available: an error reply is better than none.
-    tl::expected<size_t, Missing> next = tl::unexpected(Missing::kOther);
-    if (permit_) next = balancer_.begin(affinity_, tried_, http::Clock::now());
-    if (!next) {
-      permit_.reset();
+    if (again) {
+      refusal_ = std::move(leased);
+    } else {
       out_.answer = std::move(leased);
       out_.backend = balancer_.name(tried_.back());
-      return false;
     }
-    log::debug("workers", "{}: model \"{}\": backend \"{}\" answered {}; trying another backend",
-               call_.request_id, model_, balancer_.name(tried_.back()), status);
-    next_ = *next;
-    return true;
+    return again;
   }
 
-  bool take_failure(Lease& lease, Stage stage, bool is_late) {
+  bool take_failure(Lease& lease, Stage stage, const ReplyLimit* limit) {
+    out_.elsewhere = false;
     const Error& error = out_.answer.error();
     if (error.code == Code::kCancelled || error.code == Code::kUnsupported) return false;
-    lease.end(Ended::kFailed);
+    const bool again = may_follow(lease, stage, limit != nullptr && limit->is_late());
+    const bool was_cut_short = limit != nullptr && limit->was_cut_short();
+    lease.end(was_cut_short ? Ended::kDropped : Ended::kFailed);
+    if (again)
+      log::debug("workers", "{}: model \"{}\": {}; trying another backend", call_.request_id,
+                 model_, error.message);
+    return again;
+  }
+
+  /// Decides whether another attempt follows a failure, and another model.
+  bool may_follow(Lease& lease, Stage stage, bool is_late) {
     // The time limit covers the whole request, so none is left for another attempt.
     if (call_.interrupt.raised()) return false;
     out_.elsewhere = may_repeat(stage, is_late || total_.is_over(), settings_.retry_on);
     const bool nothing_sent = stage == Stage::kConnecting;
-    if (!out_.elsewhere || !may_try_again() || (!nothing_sent && !call_.repeatable)) return false;
-    if (!nothing_sent || !balancer_.is_free_without_connection()) {
-      permit_ = balancer_.take_retry();
-      if (!permit_) return false;
-    }
-    wait_ = wait_before(settings_, out_.attempts, std::nullopt);
-    log::debug("workers", "{}: model \"{}\": {}; trying another backend", call_.request_id, model_,
-               error.message);
-    return true;
+    if (!out_.elsewhere || (!nothing_sent && !call_.repeatable) || !may_try_again(std::nullopt))
+      return false;
+    return (nothing_sent && balancer_.is_free_without_connection()) || take_permit(lease);
   }
 
   const std::string_view model_;
@@ -393,9 +439,9 @@ class Attempts {
   const Call& call_;
   const TotalTime total_;
   std::vector<size_t> tried_;
-  std::optional<size_t> next_;  // a worker that has the next attempt already
-  Balancer::RetryPermit permit_;
-  std::chrono::milliseconds wait_{0};
+  Balancer::RetryPermit permit_;          // of the next attempt
+  std::chrono::milliseconds wait_{0};     // before the next attempt
+  std::unique_ptr<LeasedReply> refusal_;  // the last reply, until a worker is free; null: none
   CallOutcome out_;
 };
 

@@ -3,6 +3,7 @@
 
 #include "router/upstream/lease.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
@@ -12,6 +13,7 @@ namespace signalbox::upstream {
 using workers::Ended;
 
 void Lease::end(Ended ended) {
+  permit_.reset();
   workers::Balancer* const balancer = std::exchange(balancer_, nullptr);
   if (balancer == nullptr) return;
   if (!counts_) ended = Ended::kDropped;
@@ -24,13 +26,22 @@ void Lease::end(Ended ended) {
 ReplyLimit::ReplyLimit(http::asio::io_context& loop, http::Interrupt& request,
                        const AttemptTimes& times)
     : times_(times),
+      idle_left_(times.idle),
       begin_(loop,
              [this] {
                is_late_ = true;
                expire(times_.begin, "reply_timeout");
              }),
-      whole_(loop, [this] { expire(times_.total, "total_timeout"); }),
-      idle_(loop, [this] { expire(times_.idle, "idle_timeout"); }),
+      whole_(loop,
+             [this] {
+               is_over_ = true;
+               expire(times_.total, "total_timeout");
+             }),
+      idle_(loop,
+            [this] {
+              is_idle_ = true;
+              expire(times_.idle, "idle_timeout");
+            }),
       scope_(request, [this, &request] { interrupt_.raise(request.why(), request.limit()); }) {
   if (times_.begin.count() > 0) begin_.set(times_.begin);
   if (times_.whole.count() > 0) whole_.set(times_.whole);
@@ -41,13 +52,16 @@ void ReplyLimit::expire(std::chrono::milliseconds limit, std::string_view name) 
 }
 
 void ReplyLimit::wait() {
-  if (times_.idle.count() > 0 && !waits_) idle_.set(times_.idle);
-  waits_ = true;
+  if (times_.idle.count() == 0) return;
+  wait_began_ = http::Clock::now();
+  idle_.set(idle_left_);
 }
 
-void ReplyLimit::has_waited() {
+void ReplyLimit::has_waited(bool has_part) {
   idle_.clear();
-  waits_ = false;
+  const auto taken =
+      std::chrono::duration_cast<std::chrono::milliseconds>(http::Clock::now() - wait_began_);
+  idle_left_ = has_part ? times_.idle : std::max(idle_left_ - taken, std::chrono::milliseconds(0));
 }
 
 LeasedReply::LeasedReply(std::unique_ptr<UpstreamReply> reply, Lease lease,
@@ -60,9 +74,10 @@ http::Task<Result<Piece>> LeasedReply::next() {
   if (limit_) limit_->wait();
   Result<Piece> piece = co_await reply_->next();
   const bool was_nudged = piece && !piece->last && piece->bytes.empty();
-  if (limit_ && !was_nudged) limit_->has_waited();
+  if (limit_) limit_->has_waited(!was_nudged);
   if (!piece) {
-    lease_.end(piece.error().code == Code::kUpstream ? Ended::kFailed : Ended::kDropped);
+    const bool is_fault = piece.error().code == Code::kUpstream || (limit_ && limit_->is_idle());
+    lease_.end(is_fault ? Ended::kFailed : Ended::kDropped);
   } else if (piece->last) {
     lease_.end(head().status >= 500 ? Ended::kFailed : Ended::kAnswered);
   }

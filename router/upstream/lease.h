@@ -34,7 +34,7 @@ class Lease {
   void end(workers::Ended ended);
   /// The worker's health does not depend on how this request ends.
   void ignore_health() { counts_ = false; }
-  /// The request is a retry until its lease ends.
+  /// The request is a retry until its lease ends; null: it is none any more.
   void hold(workers::Balancer::RetryPermit permit) { permit_ = std::move(permit); }
 
  private:
@@ -66,16 +66,22 @@ class ReplyLimit {
   bool is_late() const { return is_late_; }
   /// Removes the limit on the beginning, because the reply has begun.
   void lift() { begin_.clear(); }
-  /// A wait for a further part begins, unless it has already, or ends with one.
+  /// True if the reply paused for too long.
+  bool is_idle() const { return is_idle_; }
+  /// True if total_timeout ended an attempt that had less than half of it.
+  bool was_cut_short() const { return is_over_ && 2 * times_.whole < times_.total; }
+  /// A wait for a further part begins, or goes on after one that ended without it.
   void wait();
-  void has_waited();
+  void has_waited(bool has_part);
 
  private:
   void expire(std::chrono::milliseconds limit, std::string_view name);
 
   const AttemptTimes times_;
   http::Interrupt interrupt_;
-  bool is_late_ = false, waits_ = false;
+  bool is_late_ = false, is_over_ = false, is_idle_ = false;
+  std::chrono::milliseconds idle_left_;
+  http::Clock::time_point wait_began_;
   http::Deadline begin_, whole_, idle_;
   http::Interrupt::Scope scope_;
 };

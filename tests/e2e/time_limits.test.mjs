@@ -10,7 +10,7 @@ const kReply = JSON.stringify({ id: "c", object: "chat.completion", choices: [{ 
 
 const listen = (answer) => new Promise((done) => { const server = createServer(answer).listen(0, "127.0.0.1", () => done(server)); });
 
-let silent, stalled, good, daemon;
+let silent, stalled, refusing, good, daemon;
 
 before(async () => {
   silent = await listen((request) => request.resume()); // never answers
@@ -19,6 +19,7 @@ before(async () => {
     reply.writeHead(200, { "content-type": "text/event-stream" });
     reply.write('data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n');
   });
+  refusing = await listen((request, reply) => { request.resume(); reply.writeHead(503, { "retry-after": "1" }).end("no"); });
   good = await listen((request, reply) => { request.resume(); reply.setHeader("content-type", "application/json"); reply.end(kReply); });
   const [closed] = await freePorts(1);
   const model = (name, servers, reliability) =>
@@ -34,7 +35,8 @@ ${[
   model("idle", [port(stalled)], "{idle_timeout: 100ms}"),
   model("total", [port(silent), port(good)], "{total_timeout: 100ms}"),
   model("whole", [port(stalled)], "{total_timeout: 100ms}"),
-  model("waits", [closed, port(good)], "{retry_back_off_base: 1ms, retry_budget_percent: 50}"),
+  model("waits", [port(refusing), port(good)], "{retry_after_max: 300ms}"),
+  model("cannot_wait", [port(refusing), port(good)], "{retry_after_max: 1s, total_timeout: 500ms}"),
   model("none", [closed, port(good)], "{retry_budget_percent: 0, retry_budget_min_concurrency: 0, connect_timeout: 5s}"),
 ].join("\n")}
 global: {services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}}
@@ -43,7 +45,7 @@ global: {services: {management_api: {bind_address: 127.0.0.1, port: ${management
 
 after(async () => {
   await daemon?.stop();
-  for (const server of [silent, stalled, good]) {
+  for (const server of [silent, stalled, refusing, good]) {
     server?.closeAllConnections();
     server?.close();
   }
@@ -70,7 +72,12 @@ test("a call ends after its total time, and no other server is tried", async () 
 });
 
 test("another server is tried after a wait, unless the budget has no retry", async () => {
+  const began = performance.now();
   assert.equal((await (await send("waits")).json()).choices[0].message.content, "B");
+  assert.ok(performance.now() - began >= 299);
+  const refused = await send("cannot_wait");
+  assert.equal(refused.status, 503);
+  assert.equal(refused.headers.get("retry-after"), "1");
   const answers = await Promise.all(Array.from({ length: 4 }, () => send("none")));
   assert.deepEqual(new Set(answers.map((each) => each.status)), new Set([200, 502])); // they begin at the servers in turn
 });
