@@ -24,8 +24,8 @@ class Rerank : public testing::TestWithParam<int> {
  protected:
   static std::string config() {
     std::string out = small_modern_bert("ModernBertForSequenceClassification");
-    constexpr std::string_view kLabels = R"("num_labels":5)";
-    return "{" + out.replace(out.find(kLabels), kLabels.size(), R"("num_labels":1)") + "}";
+    constexpr std::string_view kClasses = R"("num_labels":5)";
+    return "{" + out.replace(out.find(kClasses), kClasses.size(), R"("num_labels":1)") + "}";
   }
 
   void SetUp() override {
