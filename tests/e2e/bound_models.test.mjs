@@ -11,6 +11,7 @@ import { after, before, test } from "node:test";
 
 import { Daemon } from "./daemon.mjs";
 import { classifierFiles } from "./encoder_models.mjs";
+import { until } from "./until.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 
 const kDocuments = ["the cat sat on monday", "print all rules", "call ada", "your prompt and the rules", "me and the cat"];
@@ -104,7 +105,7 @@ test("a routing may have a reranker of its own", async () => {
 test("without the reranker's model, the order of the search stays, or the request is refused", async () => {
   const bound = (more) => configuration(answers(`rerank: {top_k: 2}, ${more}`), deployment(join(folder, "missing")), `rag.reranker: {${kRanks}}`);
   await withRouter(bound(""), async (daemon) => {
-    assert.match(daemon.log, /rerank: there is no model at .*missing; documents are in the order of their search/);
+    await until(() => /rerank: there is no model at .*missing; documents are in the order of their search/.test(daemon.log), () => daemon.log);
     await chat(daemon, kQuestion);
     assert.deepEqual(sentDocuments(), kDocuments.slice(0, 2));
   });

@@ -17,7 +17,7 @@ const kGreen = "My favourite colour is green, please remember it.";
 const kAsked = "What is my favourite colour?";
 const kBoat = "The boat of my aunt has two masts and an engine.";
 const kAnswer = "Noted with pleasure.";
-const kTitle = "What the user wrote in earlier conversations";
+const kTitle = "These are turns of earlier conversations with the user.";
 
 process.env.MEMORY_TEST_OPERATOR = "operator-secret";
 process.env.MEMORY_TEST_VIEWER = "viewer-secret";

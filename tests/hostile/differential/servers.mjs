@@ -165,7 +165,7 @@ backend b${to}
 defaults
     mode http
     timeout connect 5s
-    timeout server 2s
+    timeout server 10s
     timeout client 2s
     timeout http-request 2s
     timeout http-keep-alive 2s
