@@ -290,7 +290,7 @@ test("a configuration is validated as one types, compared, applied and rolled ba
 test("models are listed with their state, and the page names the kernels in use", async () => {
   await visiting("models", {}, async (page, visit) => {
     await page.getByText("not loaded").first().waitFor();
-    assert.match(await page.locator(".tiles").innerText(), /Kernels\s+(base|avx|vnni|bf16)/);
+    assert.match(await page.locator(".tiles").innerText(), /Kernels\s+(base|avx|vnni|bf16|amx|neon|i8mm)/);
     await accessible(visit);
   });
 });
