@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { withDaemon } from "./daemon.mjs";
+import { until } from "./until.mjs";
 
 const configuration = ({ listener = "", management = "", services = "", others = "", algorithm = "" }) => (port, managementPort) => `version: v0.3
 listeners: [{name: test, address: 127.0.0.1, port: ${port}${listener}}]
@@ -29,6 +30,14 @@ ${others}
 const run = (...words) => spawnSync(process.env.SIGNALBOX, words, { encoding: "utf8" });
 const check = (file) => run("config", "check", file);
 
+// Returns the notices of a start. It leaves out that a model cannot be opened, which only a start knows. The log may end
+// in the middle of a line.
+function noticesOf(daemon) {
+  const lines = daemon.log.split("\n").slice(0, -1).filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+  const notices = lines.filter((line) => line.component === "config").map((line) => line.message.replace("notice: ", ""));
+  return notices.filter((notice) => !notice.includes("needs an embedding model")).sort();
+}
+
 test("the check of a file prints the notices of a start", async () => {
   const kParts = {
     algorithm: ", algorithm: {type: kmeans, on_error: skip, kmeans: {pretrained_path: gone.json}}",
@@ -36,15 +45,12 @@ test("the check of a file prints the notices of a start", async () => {
   router: {learning: {enabled: true, adaptation: {enabled: true}}}
   model_catalog: {missing_models: ignore}`,
   };
-  await withDaemon(configuration(kParts), async ({ file, log }) => {
-    const started = log.split("\n").flatMap((line) => (line.startsWith("{") ? [JSON.parse(line)] : []))
-      .filter((line) => line.component === "config").map((line) => line.message.replace("notice: ", ""));
-    const { status, stdout } = check(file);
+  await withDaemon(configuration(kParts), async (daemon) => {
+    const { status, stdout } = check(daemon.file);
     assert.equal(status, 0);
-    // Only a start knows whether the models can be opened.
-    const withoutModels = started.filter((line) => !line.includes("needs an embedding model")).sort();
     const printed = stdout.trim().split("\n").filter((line) => !line.includes("minilm_model_path")).sort();
-    assert.deepEqual(printed, withoutModels);
+    await until(() => noticesOf(daemon).length >= printed.length, "the notices of the start");
+    assert.deepEqual(noticesOf(daemon), printed);
     for (const part of ["falls back to static", "no tools database", "/gone/ca.pem", "outcomes refer to records"])
       assert.ok(stdout.includes(part), `${part}:\n${stdout}`);
   });

@@ -149,7 +149,8 @@ test("a response that is too large stays in its router, and holds up no other", 
   const { id } = await ask(daemons[0], "One");
   await ask(daemons[1], "Two", { previous_response_id: id });
   assert.equal(await metric(daemons[0], 'signalbox_shared_responses_total{result="refused"}'), 1);
-  assert.match(daemons[0].log, /a response and its conversation have 18\d+ bytes, and at most 16777216 are shared/);
+  const kLine = /a response and its conversation have 18\d+ bytes, and at most 16777216 are shared/;
+  await until(() => kLine.test(daemons[0].log), "the log line");
 });
 
 test("large responses are shared over a slow link", { skip: kSkip }, async () => {
