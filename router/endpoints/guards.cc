@@ -149,7 +149,15 @@ http::Task<std::optional<routing::Plan>> pass_guards(RequestScope& scope, const 
     co_return std::nullopt;
   }
   ParsedRequest chat{*std::move(parsed), nullptr};
-  if (endpoint.chats) add_native(scope, endpoint, chat.chat);
+  if (endpoint.chats) {
+    std::function<void()> parse = [&] { add_native(scope, endpoint, chat.chat); };
+    const auto ran =
+        co_await gateway::run_by_size(scope, scope.exchange.request.body.size(), std::move(parse));
+    if (!ran) {
+      co_await gateway::send_error(scope, ran.error());
+      co_return std::nullopt;
+    }
+  }
   routing::Evaluation evaluation = scope.context.router.evaluate(
       chat.chat, [&scope](std::string_view name) { return scope.headers().find(name); });
   Result<routing::Plan> plan = co_await judge(scope, chat, evaluation);

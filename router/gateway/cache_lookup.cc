@@ -10,6 +10,7 @@
 #include "base/ascii.h"
 #include "base/json.h"
 #include "router/gateway/relay.h"
+#include "router/upstream/whole.h"
 
 namespace signalbox::gateway {
 namespace {
@@ -91,23 +92,14 @@ std::optional<cache::Key> key_of_request(const config::Config& config,
   return cache::key_of(body->root(), apart);
 }
 
-/// A reply that is here in one piece.
-class StoredReply final : public upstream::UpstreamReply {
- public:
-  StoredReply(bool streams, std::string body) : body_(std::move(body)) {
-    head_.status = 200;
-    head_.headers.add("Content-Type", streams ? "text/event-stream" : "application/json");
-    if (streams) head_.headers.add("Cache-Control", "no-cache");
-    if (!streams) head_.content_length = body_.size();
-  }
-  const http::Response& head() const override { return head_; }
-  bool ready() const override { return true; }
-  http::Task<Result<upstream::Piece>> next() override { co_return upstream::Piece{body_, true}; }
-
- private:
-  http::Response head_;
-  std::string body_;
-};
+std::unique_ptr<upstream::UpstreamReply> one_piece(bool streams, std::string body) {
+  http::Response head;
+  head.status = 200;
+  head.headers.add("Content-Type", streams ? "text/event-stream" : "application/json");
+  if (streams) head.headers.add("Cache-Control", "no-cache");
+  if (!streams) head.content_length = body.size();
+  return std::make_unique<upstream::OnePieceReply>(std::move(head), std::move(body));
+}
 
 /// Passes a reply on and collects it for the cache.
 class RecordedReply final : public upstream::UpstreamReply {
@@ -195,7 +187,7 @@ CacheControls read_controls(const config::RequestControls& allowed, std::string_
 }
 
 std::unique_ptr<upstream::UpstreamReply> stored_reply(std::string body) {
-  return std::make_unique<StoredReply>(false, std::move(body));
+  return one_piece(false, std::move(body));
 }
 
 std::unique_ptr<upstream::UpstreamReply> completion_reply(std::string completion,
@@ -204,8 +196,8 @@ std::unique_ptr<upstream::UpstreamReply> completion_reply(std::string completion
   if (!request.stream) return stored_reply(std::move(completion));
   const auto document = json::Document::parse(std::move(completion));
   if (!document) return nullptr;
-  return std::make_unique<StoredReply>(
-      true, cache::events_of(document->root(), with_usage || request.requests_usage()));
+  return one_piece(true,
+                   cache::events_of(document->root(), with_usage || request.requests_usage()));
 }
 
 CacheLookup::CacheLookup(const GatewayContext& context, const config::ResponseCachePlugin* plugin,
@@ -255,7 +247,7 @@ http::Task<std::unique_ptr<upstream::UpstreamReply>> CacheLookup::look_up(
   }
   std::unique_ptr<upstream::UpstreamReply> answer;
   if (hit_ && plan_.native)
-    answer = std::make_unique<StoredReply>(request.stream, hit_.entry->reply);
+    answer = one_piece(request.stream, hit_.entry->reply);
   else if (hit_)
     answer = completion_reply(hit_.entry->reply, request);
   if (answer) {

@@ -408,8 +408,7 @@ Result<void> Loop::plan_call(Flight& flight) {
     return fail(Code::kOverloaded, "a rate limit is reached");
   }
   if (flight.plan.image != nullptr) return {};
-  const std::string_view limit =
-      plugins::takes_completion_tokens(model) ? "max_completion_tokens" : "max_tokens";
+  const std::string_view limit = plugins::token_limit_of(model);
   SIGNALBOX_TRY(flight.plan.body,
                 flight.plan.native
                     ? write_native_call(std::move(flight.plan.body), *scope_.api.native(),
@@ -423,7 +422,8 @@ Result<void> Loop::plan_call(Flight& flight) {
 
 Result<void> Loop::begin_call(Flight& flight) {
   const size_t body = flight.plan.body.capacity();
-  SIGNALBOX_TRY(flight.server, make_loop_request(scope_, request_, flight.plan));
+  const bool only_quotes = keeps_api_ && run_->turns()[flight.turn].call.prompt;
+  SIGNALBOX_TRY(flight.server, make_loop_request(scope_, request_, flight.plan, only_quotes));
   flight.memory.lower(body + flight.server.body.capacity());
   flight.scope.emplace(
       RequestScope{scope_.context, scope_.api,

@@ -9,6 +9,7 @@
 #include "base/ascii.h"
 #include "base/json.h"
 #include "router/config/access.h"
+#include "router/dialects/chat_reply.h"
 #include "router/gateway/guarded_reply.h"
 #include "router/gateway/relay.h"
 #include "router/gateway/translated_reply.h"
@@ -24,8 +25,6 @@ constexpr int kUnableStatus = 400;
 constexpr int kLimitedStatus = 429;
 constexpr std::string_view kOverBudget = "budget_exceeded";
 constexpr std::string_view kForbidden = "model_not_allowed";
-// Agents shorten a conversation that is refused with the code for its length.
-constexpr std::string_view kTooLong = "context_length_exceeded";
 constexpr std::string_view kNoCapableModel = "no_capable_model";
 constexpr int kUnjudgedStatus = 503;
 // The load that kept a guard from reading the request has often passed after this time.
@@ -267,7 +266,7 @@ http::Task<> send_planned(const RequestScope& scope, const ParsedRequest& reques
   if (plan.path == routing::Plan::Path::kUnable) {
     scope.record.failed({Code::kInvalid, plan.message}, plan.message);
     co_await http::send_refusal(reply, std::move(fields), kUnableStatus, plan.message,
-                                plan.too_long ? kTooLong : kNoCapableModel,
+                                plan.too_long ? dialects::kTooLongCode : kNoCapableModel,
                                 scope.api.error_shape());
     co_return;
   }

@@ -200,7 +200,7 @@ http::Task<Result<ServerRequest>> Pipeline::request_for_server(Journey& journey,
   if (!room) co_return tl::unexpected<Error>(room.error());
   Result<ServerRequest> server = tl::unexpected(Error{});  // until it is translated
   std::function<void()> translate = [&] {
-    server = plan.loop != nullptr ? make_loop_request(scope, journey.request, plan)
+    server = plan.loop != nullptr ? make_loop_request(scope, journey.request, plan, false)
                                   : make_server_request(scope, journey.request, plan);
   };
   if (const auto ran = co_await run_by_size(scope, plan.body.size(), std::move(translate)); !ran)

@@ -88,8 +88,9 @@ dialects::CacheMarks marks_of(const config::PromptCachePlugin* plugin) {
   return {has(config::kCachedInstructions), has(config::kCachedTools), plugin->ttl};
 }
 
-/// `is_loop`: the server gets a chat even if the client's API has servers of its own.
-Result<ServerRequest> translated_request(const RequestScope& scope, const ParsedRequest& request,
+/// `losses`: the parts of the client's request that a chat lacks. `is_loop`: the server gets a chat
+/// even if the client's API has servers of its own.
+Result<ServerRequest> translated_request(const RequestScope& scope, dialects::Losses losses,
                                          const routing::Plan& plan, bool is_loop) {
   if (plan.model->api_format == config::Model::ApiFormat::kSystemOne) {
     return fail(Code::kInvalid, "model: the servers of \"{}\" answer {}, and no chats",
@@ -97,7 +98,7 @@ Result<ServerRequest> translated_request(const RequestScope& scope, const Parsed
   }
   const dialects::Dialect* const dialect = scope.api.dialect();
   ServerRequest out;
-  out.losses = request.losses;
+  out.losses = std::move(losses);
   out.to_client = dialect != nullptr && (is_loop || !dialect->passes_replies());
   out.target = dialect == nullptr || is_loop ? dialects::kChatPath : dialect->target();
   out.is_chat = dialect == nullptr || out.to_client;
@@ -181,12 +182,12 @@ Result<ServerRequest> make_server_request(const RequestScope& scope, const Parse
   if (plan.image != nullptr) return image_request(scope, plan);
   SIGNALBOX_TRY_VOID(check_prompt_cache(plan));
   if (plan.native) return native_request(scope, plan);
-  SIGNALBOX_TRY(ServerRequest out, translated_request(scope, request, plan, false));
+  SIGNALBOX_TRY(ServerRequest out, translated_request(scope, request.losses, plan, false));
   return without_losses(scope, std::move(out));
 }
 
 Result<ServerRequest> make_loop_request(const RequestScope& scope, const ParsedRequest& request,
-                                        const routing::Plan& plan) {
+                                        const routing::Plan& plan, bool only_quotes) {
   if (plan.image != nullptr) return image_request(scope, plan);
   SIGNALBOX_TRY_VOID(check_prompt_cache(plan));
   if (plan.native) {
@@ -197,7 +198,9 @@ Result<ServerRequest> make_loop_request(const RequestScope& scope, const ParsedR
   const dialects::Dialect* const dialect = scope.api.dialect();
   const bool is_completion = dialect != nullptr && dialect->passes_replies();
   if (is_completion && plan.painter != nullptr) return refuse_image(plan);
-  SIGNALBOX_TRY(ServerRequest out, translated_request(scope, request, plan, true));
+  SIGNALBOX_TRY(
+      ServerRequest out,
+      translated_request(scope, only_quotes ? dialects::Losses() : request.losses, plan, true));
   out.is_direct = true;
   // The calls that answer get all of it.
   if (keeps_api(scope.config().providers, request, plan)) out.losses = {};

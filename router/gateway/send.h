@@ -34,11 +34,12 @@ struct ServerRequest {
 Result<ServerRequest> make_server_request(const RequestScope& scope, const ParsedRequest& request,
                                           const routing::Plan& plan);
 /// Makes the request of a plan for several models, or of one of their calls. It is a chat, whatever
-/// the client's API, because the answer is made of the texts of chats, unless the plan of a call is
-/// native (keeps_api()). Errors: those of
-/// make_server_request(), and kInvalid for a parameter that no chat has.
+/// the client's API, because the answer is made of the texts of chats. Only a call whose plan is
+/// native keeps the client's API (keeps_api()). `only_quotes`: a prompt of the router quotes the
+/// conversation, and other calls answer the whole request, so no part of it is lost. Errors: those
+/// of make_server_request(), and kInvalid for a parameter that no chat has.
 Result<ServerRequest> make_loop_request(const RequestScope& scope, const ParsedRequest& request,
-                                        const routing::Plan& plan);
+                                        const routing::Plan& plan, bool only_quotes);
 
 /// Returns a request in one of these APIs without what only this router understands; "" if nothing
 /// changes.

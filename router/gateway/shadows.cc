@@ -42,9 +42,7 @@ Result<std::string> write_chat_call(std::string body, const config::Model& model
   looper::Call whole;
   whole.model = model.name;
   whole.is_stored = false;
-  const std::string_view limit =
-      plugins::takes_completion_tokens(model) ? "max_completion_tokens" : "max_tokens";
-  return looper::write_call(std::move(body), whole, false, limit);
+  return looper::write_call(std::move(body), whole, false, plugins::token_limit_of(model));
 }
 
 }  // namespace

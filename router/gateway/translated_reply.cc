@@ -31,28 +31,15 @@ bool has_json(const http::Headers& headers) {
           ascii::iequals(media.substr(media.size() - kSuffix.size()), kSuffix));
 }
 
-/// A body that is here, under the head of the reply that it comes from.
-class BodyReply final : public upstream::UpstreamReply {
- public:
-  explicit BodyReply(const http::Response& from) {
-    head_.status = from.status;
-    for (size_t i = 0; i < from.headers.size(); ++i) {
-      if (!ascii::iequals(from.headers[i].name, "content-type")) head_.headers.add(from.headers, i);
-    }
+/// The head of a reply whose body gets another type.
+http::Response without_type(const http::Response& from) {
+  http::Response out;
+  out.status = from.status;
+  for (size_t i = 0; i < from.headers.size(); ++i) {
+    if (!ascii::iequals(from.headers[i].name, "content-type")) out.headers.add(from.headers, i);
   }
-  void set(std::string_view type, std::string body) {
-    body_ = std::move(body);
-    head_.headers.add("Content-Type", type);
-    if (type != kEvents) head_.content_length = body_.size();
-  }
-  const http::Response& head() const override { return head_; }
-  bool ready() const override { return true; }
-  http::Task<Result<upstream::Piece>> next() override { co_return upstream::Piece{body_, true}; }
-
- private:
-  http::Response head_;
-  std::string body_;
-};
+  return out;
+}
 
 /// The events of a whole reply; "" if it has no answer.
 std::string stream_of(const json::Value& whole, const ReplyFilterInputs& inputs) {
@@ -76,7 +63,7 @@ http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> as_stream(
   const std::string own_type(*head.headers.find("content-type"));
   Result<std::string> body = co_await upstream::read_whole(*reply, TranslatedReply::kBodyBytesMax);
   if (!body) co_return tl::unexpected<Error>(std::move(body).error());
-  auto out = std::make_unique<BodyReply>(head);
+  http::Response own_head = without_type(head);
   reply.reset();  // it must not wait for the interrupt at the same time as the pool
   std::string events;
   std::function<void()> translate = [&] {
@@ -86,8 +73,11 @@ http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> as_stream(
   const Result<void> ran = co_await run_by_size(inputs.scope, body->size(), std::move(translate));
   if (!ran) co_return tl::unexpected<Error>(ran.error());
   const bool streams = !events.empty();
-  out->set(streams ? kEvents : own_type, streams ? std::move(events) : *std::move(body));
-  co_return std::unique_ptr<upstream::UpstreamReply>(std::move(out));
+  own_head.headers.add("Content-Type", streams ? kEvents : std::string_view(own_type));
+  if (!streams) own_head.content_length = body->size();
+  std::unique_ptr<upstream::UpstreamReply> out = std::make_unique<upstream::OnePieceReply>(
+      std::move(own_head), streams ? std::move(events) : *std::move(body));
+  co_return out;
 }
 
 // `done` may be called by any thread, even after the wait has timed out.
@@ -123,11 +113,8 @@ TranslatedReply::TranslatedReply(std::unique_ptr<upstream::UpstreamReply> answer
                                  dialects::ReplyTranslator& translator)
     : answer_(std::move(answer)), translator_(translator) {
   const http::Response& head = answer_->head();
-  head_.status = head.status;
   events_ = head.status == 200 && is_event_stream(head.headers);
-  for (size_t i = 0; i < head.headers.size(); ++i) {
-    if (!ascii::iequals(head.headers[i].name, "content-type")) head_.headers.add(head.headers, i);
-  }
+  head_ = without_type(head);
   head_.headers.add("Content-Type", events_ ? kEvents : kJson);
 }
 

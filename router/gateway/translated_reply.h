@@ -15,9 +15,9 @@ struct RequestScope;
 struct ReplyFilterInputs;
 
 /// Returns the reply as the events that its client requested, if its server has answered whole:
-/// some do not stream. A reply without an answer stays as it is, and so does one with another
-/// status than 200, an encoding or a type that is not JSON. A large body is translated on the pool
-/// for reading.
+/// some do not stream. Other replies stay as they are: those without an answer, with a status other
+/// than 200, with an encoding, or of a type that is not JSON. A large body is translated on the
+/// pool for reading.
 http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> as_stream(
     const ReplyFilterInputs& inputs, std::unique_ptr<upstream::UpstreamReply> reply);
 

@@ -40,6 +40,11 @@ inline bool takes_completion_tokens(const config::Model& model) {
   return is_served_by(model, kOpenAi) || (is_at_azure(model) && !model.reasoning_family.empty());
 }
 
+/// Returns the name of the bound of tokens at the model's servers.
+inline std::string_view token_limit_of(const config::Model& model) {
+  return takes_completion_tokens(model) ? "max_completion_tokens" : "max_tokens";
+}
+
 /// Returns whether the model's servers have the API, so that a request in it can go there as it is.
 inline bool speaks(const config::Model& model, request::Api api) {
   using Format = config::Model::ApiFormat;

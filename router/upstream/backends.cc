@@ -390,7 +390,8 @@ class Attempts {
     const bool again = out_.elsewhere && call_.repeatable && may_try_again(demanded_wait(head)) &&
                        take_permit(lease);
     if (again) {
-      log::debug("workers", "{}: model \"{}\": backend \"{}\" answered {}; trying another backend",
+      log::debug("workers",
+                 "{}: model \"{}\": backend \"{}\" answered {}; another attempt may follow",
                  call_.request_id, model_, balancer_.name(tried_.back()), head.status);
       lease.end(head.status >= 500 ? Ended::kFailed : Ended::kDropped);
     }
@@ -415,7 +416,7 @@ class Attempts {
     const bool was_cut_short = limit != nullptr && limit->was_cut_short();
     lease.end(was_cut_short ? Ended::kDropped : Ended::kFailed);
     if (again)
-      log::debug("workers", "{}: model \"{}\": {}; trying another backend", call_.request_id,
+      log::debug("workers", "{}: model \"{}\": {}; another attempt may follow", call_.request_id,
                  model_, error.message);
     return again;
   }

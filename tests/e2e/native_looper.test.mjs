@@ -159,6 +159,19 @@ test("a request that only one server knows all of does not go to several as it i
   assert.equal(small.path, "/v1/chat/completions");
 });
 
+test("a grade is asked for although a chat lacks a part of the request", async () => {
+  const paths = [];
+  const answers = (name) => (received) => {
+    if (apis.messages.asksForGrade(received)) return apis.messages.graded('{\\"confidence\\": 0.9}');
+    paths.push(name);
+    return { body: apis.messages.whole(`From ${name}.`) };
+  };
+  small.answer = answers("small");
+  large.answer = answers("large");
+  const { status, body } = await post("/v1/messages", apis.messages.request(' "inference_geo":"us",'));
+  assert.deepEqual([status, body, paths], [200, apis.messages.whole("From small."), ["small"]]);
+});
+
 test("a decision that strips the history of tools sends chats, and the reply names what they lack", async () => {
   small.answer = () => completion({ content: '{"confidence": 0.9}' });
   const { status, headers, body } = await post("/v1/responses", JSON.stringify({ model: "auto", input: "bare", tools: [{ type: "web_search" }] }));

@@ -203,8 +203,7 @@ void limit_params(const config::RequestParamsPlugin* plugin, std::optional<uint3
   bool is_present = false;
   for (const std::string_view name : kTokenBounds) is_present |= bound_param(name, *bound, body);
   if (is_present) return;
-  body.set(takes_completion_tokens(model) ? "max_completion_tokens" : "max_tokens",
-           std::to_string(*bound));
+  body.set(token_limit_of(model), std::to_string(*bound));
 }
 
 void name_token_bound(const config::Model& model, splice::ObjectEditor& body) {
