@@ -241,16 +241,17 @@ Result<void> write_merged(const fs::path& out, ForeignModel& model,
   SIGNALBOX_TRY(const kernels::Table* kernels, kernels::active_table());
   SIGNALBOX_TRY(const weights::TensorList merged,
                 weights::merge_lora(model.tensors, adapter, *kernels));
-  SIGNALBOX_TRY(bool has_names, read_companion(kConfig, {options.adapter}, model.files));
+  SIGNALBOX_TRY(const bool has_config, read_companion(kConfig, {options.adapter}, model.files));
   std::map<std::string, std::string> names;
   for (const char* name : kLabelFiles)
     SIGNALBOX_TRY_VOID(read_companion(name, {options.adapter}, names));
-  has_names = has_names || !names.empty();
+  // The model's labels are not those of another head.
+  const bool replaces = !adapter.replacements().empty();
   for (const char* name : kLabelFiles)
-    if (has_names) model.files.erase(name);
+    if (has_config || replaces || !names.empty()) model.files.erase(name);
   model.files.merge(names);
   if (const auto config = model.files.find(kConfig);
-      !has_names && !adapter.replacements().empty() && config != model.files.end()) {
+      !has_config && replaces && config != model.files.end()) {
     SIGNALBOX_TRY(config->second, without_labels(std::move(config->second)));
   }
   options.print(fmt::format("merged {} layers of {}; it replaces {} tensors",

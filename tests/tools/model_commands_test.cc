@@ -487,12 +487,15 @@ TEST(ModelCommands, text_without_a_tokenizer_is_refused) {
                 "`signalbox convert` makes it from a vocabulary\n");
 }
 
+/// An adapter that replaces the head by one of three classes.
+constexpr const char* kReplacesHead =
+    R"({"adapter":{"peft_type":"LORA","task_type":"SEQ_CLS","r":4,"lora_alpha":8},)"
+    R"("targets":{"Wqkv":{"rank":4,"scale":2}},)"
+    R"("saved":{"classifier.weight":[3,48],"classifier.bias":[3]}})";
+
 TEST(ModelCommands, merge_an_adapter) {
   const RandomNetwork random = network(kSequence, "", false);
-  const auto row = json::Document::parse(
-      R"({"adapter":{"peft_type":"LORA","task_type":"SEQ_CLS","r":4,"lora_alpha":8},)"
-      R"("targets":{"Wqkv":{"rank":4,"scale":2}},)"
-      R"("saved":{"classifier.weight":[3,48],"classifier.bias":[3]}})");
+  const auto row = json::Document::parse(kReplacesHead);
   const engine::RandomAdapter adapter(row->root(), random.tensors(), 3);
   const auto config =
       json::Document::parse(fmt::format("{{{}}}", engine::small_modern_bert(kSequence)));
@@ -514,6 +517,29 @@ TEST(ModelCommands, merge_an_adapter) {
   const Outcome missing = run("run", random, "", "--adapter /nowhere");
   EXPECT_EQ(missing.exit_code, 1);
   EXPECT_NE(missing.err.find("/nowhere/adapter_config.json"), std::string::npos) << missing.err;
+}
+
+TEST(ModelCommands, a_merged_head_has_no_labels_of_the_one_before) {
+  constexpr const char* kMapping = "category_mapping.json";
+  const RandomNetwork random = network(kSequence, "", false);
+  const auto row = json::Document::parse(kReplacesHead);
+  const engine::RandomAdapter adapter(row->root(), random.tensors(), 3);
+  const auto merged_labels = [&]() -> std::vector<std::string> {
+    const engine::TemporaryDirectory out;
+    const std::string convert = fmt::format(
+        "{} convert {} {} --merge-lora {} --dtype f32 >/dev/null 2>&1", SIGNALBOX_PROGRAM,
+        random.directory().string(), out.path().string(), adapter.directory().string());
+    if (std::system(convert.c_str()) != 0) return {"not converted"};
+    const auto merged = engine::TextModel::open(out.path());
+    if (!merged) return {merged.error().message};
+    return (*merged)->heads().front().labels;
+  };
+  std::ofstream(random.directory() / kMapping)
+      << R"({"idx_to_category":{"0":"a","1":"b","2":"c","3":"d","4":"e"}})";
+  EXPECT_EQ(merged_labels(), (std::vector<std::string>{"LABEL_0", "LABEL_1", "LABEL_2"}));
+  std::ofstream(adapter.directory() / kMapping)
+      << R"({"idx_to_category":{"0":"x","1":"y","2":"z"}})";
+  EXPECT_EQ(merged_labels(), (std::vector<std::string>{"x", "y", "z"}));
 }
 
 TEST(ModelCommands, name_the_option_that_cannot_be_parsed) {
