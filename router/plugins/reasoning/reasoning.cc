@@ -53,10 +53,10 @@ void remove_within(std::string_view name, std::string_view member, splice::Objec
   }
 }
 
-/// Sets or removes several members of the objects called `name`; an empty value removes one. Of
-/// several changes of one member, the last applies.
 using Members = std::vector<std::pair<std::string_view, std::string>>;
 
+/// Sets or removes several members of the objects called `name`; an empty value removes one. Of
+/// several changes of one member, the last applies.
 void set_members(std::string_view name, const Members& members, splice::ObjectEditor& body,
                  std::vector<splice::Edit>& edits) {
   const std::vector<json::Value> objects = body.objects(name);
@@ -64,8 +64,11 @@ void set_members(std::string_view name, const Members& members, splice::ObjectEd
   if (objects.empty() && std::ranges::none_of(members, is_set)) return;
   json::Writer added;
   added.begin_object();
-  for (const auto& [member, json] : members) {
-    if (!json.empty()) added.key(member).raw(json);
+  for (auto each = members.begin(); each != members.end(); ++each) {
+    const bool is_last = std::none_of(std::next(each), members.end(), [&](const auto& later) {
+      return later.first == each->first;
+    });
+    if (is_set(*each) && is_last) added.key(each->first).raw(each->second);
   }
   if (objects.empty()) return body.set(name, added.end_object().take());
   for (const json::Value& object : objects) {
