@@ -225,15 +225,13 @@ Result<void> answer(const signalbox_model& model, const signalbox_text* texts,
   return {};
 }
 
-constexpr int32_t kWindowTokens = 256, kWindowTokensMin = 16;
-
 Result<void> split(const signalbox_model& model, const signalbox_text& text, int32_t tokens,
                    std::span<signalbox_text> out, size_t& count) {
   const int32_t tokens_max = model.model->tokens_max();
-  const int32_t chosen = tokens == 0 ? std::min(kWindowTokens, tokens_max) : tokens;
-  if (chosen < kWindowTokensMin || chosen > tokens_max) {
+  const int32_t chosen = tokens == 0 ? std::min(engine::kWindowTokens, tokens_max) : tokens;
+  if (chosen < engine::kWindowTokensMin || chosen > tokens_max) {
     return fail(Code::kInvalid, "windows of {} tokens, expected {} to the model's {}", chosen,
-                kWindowTokensMin, tokens_max);
+                engine::kWindowTokensMin, tokens_max);
   }
   SIGNALBOX_TRY(const std::string_view whole, view("text", text, 0));
   SIGNALBOX_TRY(const auto windows, model.model->windows(whole, chosen, chosen / 8));

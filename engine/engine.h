@@ -181,6 +181,12 @@ struct OpenOptions {
   std::optional<float> least_score = {};
 };
 
+/// Tokens of a long text that a classifier reads at a time: a larger window would dilute a short
+/// relevant passage, and the cost of attention is quadratic.
+inline constexpr int32_t kWindowTokens = 256;
+/// The smallest window of TextModel::windows().
+inline constexpr int32_t kWindowTokensMin = 16;
+
 /// A model directory (config.json, model.safetensors, tokenizer.json) loaded for inference: one
 /// trunk and any number of heads. A text takes one pass through the trunk regardless of the number
 /// of heads. Without a tokenizer.json only states() works; the other functions fail with kNotFound.

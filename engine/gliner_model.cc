@@ -115,7 +115,8 @@ class GlinerModel final : public TextModel, public HasMemory {
 
   Result<std::vector<std::string_view>> windows(std::string_view text, int32_t tokens,
                                                 int32_t overlap) const override {
-    SIGNALBOX_CHECK(tokens >= 16 && tokens <= tokens_max() && overlap >= 0 && overlap < tokens / 2);
+    SIGNALBOX_CHECK(tokens >= kWindowTokensMin && tokens <= tokens_max() && overlap >= 0 &&
+                    overlap < tokens / 2);
     const std::vector<tokenizer::Span> words = split_words(text);
     const std::vector<int32_t> costs = parts_.prompt->word_tokens(text, words);
     std::vector<std::string_view> out;

@@ -9,8 +9,6 @@
 namespace signalbox::engine {
 namespace {
 
-constexpr int32_t kTokensMin = 16;  // of a window
-
 // The model splits the query again for each input, so a long one would take seconds. Words have far
 // fewer bytes, so that the model would not read the rest.
 constexpr size_t kBytesPerTokenMax = 64;
@@ -25,7 +23,7 @@ class PairMaker {
     out.query_tokens_ = out.short_query_tokens_ = out.tokens_of(out.query_);
     out.more_marks_ = model.tokens(out.pair_of("", "")).value_or(0) - 2 * out.tokens_of("");
     const int32_t half = model.tokens_max() / 2;
-    if (half < kTokensMin) return out;
+    if (half < kWindowTokensMin) return out;
     out.room_ = model.tokens_max() - std::min(out.query_tokens_, half);
     if (out.query_tokens_ <= half) return out;
     SIGNALBOX_TRY(const auto windows, model.windows(out.query_, half, 0));

@@ -156,7 +156,8 @@ class Model final : public TextModel, public HasMemory {
 
   Result<std::vector<std::string_view>> windows(std::string_view text, int32_t tokens,
                                                 int32_t overlap) const override {
-    SIGNALBOX_CHECK(tokens >= 16 && tokens <= tokens_max() && overlap >= 0 && overlap < tokens / 2);
+    SIGNALBOX_CHECK(tokens >= kWindowTokensMin && tokens <= tokens_max() && overlap >= 0 &&
+                    overlap < tokens / 2);
     SIGNALBOX_TRY_VOID(need_tokenizer());
     std::vector<std::string_view> out;
     size_t covered = 0;  // bytes

@@ -149,8 +149,8 @@ class Clients {
   std::string place_;          // the file's path or the store's name
   std::vector<config::Network> proxies_;
   std::unique_ptr<const tokens::Verifier> verifier_;  // null: no token is accepted
-  mutable std::atomic<bool> warned_{
-      false};  // a warning was logged that identity headers are ignored
+  // A warning was logged that identity headers are ignored.
+  mutable std::atomic<bool> warned_{false};
 
   std::atomic<bool> lacks_keys_{false};   // the store's keys are not known
   std::atomic<bool> awaits_keys_{false};  // they never were

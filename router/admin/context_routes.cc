@@ -221,9 +221,9 @@ std::vector<http::Route> context_routes(Store& store, const config::Config& conf
           {"DELETE", one, handler(remove)}};
 }
 
-// --- what operators delete ---
+// --- deletion by operators ---
 
-// An owner is a digest of the user's name, so the stores need no list of users.
+// The stores know owners, which are digests of the users' names.
 namespace {
 
 constexpr size_t kUserBytesMax = 256;

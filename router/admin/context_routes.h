@@ -19,8 +19,8 @@ std::vector<http::Route> context_routes(contexts::Store& store, const config::Co
                                         http::ThreadPool& pool);
 
 /// DELETE /v1/contexts and DELETE /v1/responses on the management listener: all contexts, or all
-/// stored responses, of the user in the parameter `user_id`. Of responses that several routers
-/// share, each router deletes those that it has made.
+/// stored responses, of the user in the parameter `user_id`. If several routers share the
+/// responses, each one deletes only those that it has made.
 std::vector<http::Route> user_data_routes(const gateway::Contexts& contexts,
                                           dialects::ResponseStore& responses,
                                           const serving::CurrentState& current,

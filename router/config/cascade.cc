@@ -1,6 +1,7 @@
 // The algorithms that call one model after the other until an answer is good enough: `confidence`
 // for chats, and `cascade` for requests of System One. So that no request reaches a model of the
-// other API, decisions, recipes and entrypoints are checked here, too.
+// other API, decisions, recipes and entrypoints are checked here, too, with the least number of
+// models.
 
 #include <algorithm>
 #include <set>

@@ -258,7 +258,7 @@ void describe_family(Reader& reader, const yaml::Node& reasoning, const Reasonin
   reader.at_key("reasoning", [&] { check_switches(reader, reasoning, family); });
 }
 
-/// Adds a model's own switches to its family.
+/// Gives a model with own switches a copy of its family with these switches.
 void extend_family(Reader& reader, const yaml::Node& reasoning, Model& out) {
   const ReasoningFamily& own = out.own_reasoning;
   if (own.disabled.empty() && own.activation_parameter.empty() && own.effort_flags.empty()) return;

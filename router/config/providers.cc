@@ -298,7 +298,7 @@ constexpr Key kReliabilityKeys[] = {
     duration(FIELD(Reliability, retry_back_off_base), 0ms, 1h,
              "Range of the random wait before another attempt, which grows. Default: 0s, no wait."),
     duration(FIELD(Reliability, retry_back_off_max), 0ms, 1h,
-             "Longest wait. Default: ten times the base, which is 25ms then."),
+             "Longest wait. Default: ten times the base. If it is set alone, the base is 25ms."),
     duration(FIELD(Reliability, retry_after_max), 0ms, 1h,
              "A `Retry-After` of the refusing server sets the wait instead, up to this. 0s "
              "(default): it has no effect."),

@@ -209,25 +209,22 @@ Result<void> MessagesReplies::end(std::string& out) {
 }
 
 // Agents shorten a conversation that is refused with these words.
-std::string message_for_agents(Refused refused, bool is_too_long) {
+std::string message_for_agents(const Refused& refused, bool is_too_long) {
   constexpr std::string_view kTooLong = "prompt is too long";
   const bool adds = is_too_long && refused.message.find(kTooLong) == std::string::npos;
-  return adds ? fmt::format("{}: {}", kTooLong, refused.message) : std::move(refused.message);
+  return adds ? fmt::format("{}: {}", kTooLong, refused.message) : refused.message;
 }
 
 std::string MessagesReplies::refusal(int status, std::string_view body) const {
-  Refused refused = read_refusal(status, body);
-  const bool is_too_long = refused.is_too_long();
-  return messages_error(status, message_for_agents(std::move(refused), is_too_long));
+  const Refused refused = read_refusal(status, body);
+  return messages_error(status, message_for_agents(refused, refused.is_too_long()));
 }
 
 std::string MessagesReplies::broken(std::string_view error_body) {
-  Refused refused = read_refusal(500, error_body);
-  const int status = refused.status;
-  const bool is_too_long = refused.is_too_long();
+  const Refused refused = read_refusal(500, error_body);
   std::string out;
   append_event(out, "error",
-               messages_error(status, message_for_agents(std::move(refused), is_too_long)));
+               messages_error(refused.status, message_for_agents(refused, refused.is_too_long())));
   return out;
 }
 
@@ -280,9 +277,8 @@ Result<Incoming> AnthropicDialect::read(std::string&& body, const RequestContext
 }
 
 std::string AnthropicDialect::refusal(int status, std::string_view body) const {
-  Refused refused = read_refusal(status, body);
-  const bool is_too_long = refused.has_code_of_too_long();
-  return messages_error(status, message_for_agents(std::move(refused), is_too_long));
+  const Refused refused = read_refusal(status, body);
+  return messages_error(status, message_for_agents(refused, refused.has_code_of_too_long()));
 }
 
 }  // namespace signalbox::dialects

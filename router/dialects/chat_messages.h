@@ -109,8 +109,9 @@ bool is_unset(const json::Value& value);
 void drop_members(const json::Value& object, std::span<const std::string_view> members,
                   std::string_view name, Losses& losses);
 
-/// kInvalid if the object contains one of `keys` twice, since either value would be a guess, or in
-/// another case, since some servers ignore case and would read what the router has not read.
+/// kInvalid if the object contains one of `keys` twice, because either value would be a guess, or
+/// with other capitals, because servers that ignore case would read a member that the router has
+/// not read.
 Result<void> refuse_repeats(const json::Value& object, std::span<const std::string_view> keys,
                             std::string_view path);
 

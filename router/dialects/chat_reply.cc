@@ -18,8 +18,6 @@ using json::Value;
 
 constexpr size_t kCallsMax = 1024;
 constexpr size_t kHeldBytesMax = size_t{16} << 20;
-/// OpenAI's code for a request that is longer than the model can read.
-constexpr std::string_view kTooLong = "context_length_exceeded";
 
 Result<std::string_view> text_of(const Value& object, std::string_view key, std::string_view path) {
   const auto value = object.find(key);
@@ -229,7 +227,7 @@ Result<json::Document> parse_chat(std::string body) {
 }
 
 bool Refused::has_code_of_too_long() const {
-  return code == kTooLong;
+  return code == kTooLongCode;
 }
 
 bool Refused::is_too_long() const {
@@ -273,7 +271,7 @@ Refused read_refusal(int status, std::string_view body) {
 }
 
 std::string_view Refused::openai_code() const {
-  return is_too_long() ? kTooLong : std::string_view(code);
+  return is_too_long() ? kTooLongCode : std::string_view(code);
 }
 
 std::string openai_error(int status, std::string_view body) {

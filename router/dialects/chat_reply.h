@@ -17,6 +17,10 @@
 
 namespace signalbox::dialects {
 
+/// OpenAI's code for a request that is longer than the model can read. Agents shorten such a
+/// conversation.
+inline constexpr std::string_view kTooLongCode = "context_length_exceeded";
+
 /// Numbers of tokens; absent ones are 0.
 struct ChatUsage {
   int64_t prompt = 0;  // includes the cached ones

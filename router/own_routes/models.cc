@@ -1,5 +1,5 @@
-// The list changes only with the configuration, so it is written once, except for keys that may not
-// use everything.
+// The lists of chat models change only with the configuration, so they are written once, except for
+// keys that may not use everything. That of System One is written for each request.
 
 #include "router/own_routes/models.h"
 
@@ -58,6 +58,17 @@ bool may(const std::vector<std::string>& allowed, std::string_view name) {
   return allowed.empty() || std::ranges::find(allowed, name) != allowed.end();
 }
 
+using Api = config::Entrypoint::Api;
+
+/// The entrypoint of that API with the name; null: none.
+const config::Entrypoint* find_entrypoint(const config::Config& config, Api api,
+                                          std::string_view name) {
+  const auto found = std::ranges::find_if(config.entrypoints, [&](const config::Entrypoint& each) {
+    return each.api == api && std::ranges::find(each.model_names, name) != each.model_names.end();
+  });
+  return found == config.entrypoints.end() ? nullptr : &*found;
+}
+
 /// The names that a client with these headers and this key may request; null: without a key.
 std::vector<std::string> names_of(const config::Config& config, const config::HeaderLookup& header,
                                   const config::ClientKey* key) {
@@ -68,19 +79,14 @@ std::vector<std::string> names_of(const config::Config& config, const config::He
   const auto add = [&out](const std::string& name) {
     if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
   };
-  const auto leads_elsewhere = [&config](const std::string& name) {
-    return std::ranges::any_of(config.entrypoints, [&](const config::Entrypoint& each) {
-      return each.api == config::Entrypoint::Api::kChat &&
-             std::ranges::find(each.model_names, name) != each.model_names.end();
-    });
-  };
   for (const std::string& name : config.auto_model_names) {
-    const bool leads_here = may(recipes, config::kDefaultRecipe) && !leads_elsewhere(name);
+    const bool leads_here = may(recipes, config::kDefaultRecipe) &&
+                            find_entrypoint(config, Api::kChat, name) == nullptr;
     if (recipes.empty() || leads_here) add(name);
   }
   for (const config::Entrypoint& entrypoint : config.entrypoints) {
     const auto leads_on = [&](std::string_view recipe) { return may(recipes, recipe); };
-    if (entrypoint.api != config::Entrypoint::Api::kChat) continue;
+    if (entrypoint.api != Api::kChat) continue;
     if (!config::is_open_to(entrypoint, header)) continue;
     if (std::ranges::none_of(config::recipes_of(entrypoint), leads_on)) continue;
     for (const std::string& name : entrypoint.model_names) add(name);
@@ -172,17 +178,11 @@ std::string list_task_models(const config::Config& config, const http::Request& 
   const auto& recipes = key == nullptr ? everything : key->recipes;
   const auto& models = key == nullptr ? everything : key->models;
   const auto header = [&](std::string_view name) { return request.headers.find(name); };
-  const auto leads = [&](const std::string& name) {
-    return std::ranges::find_if(config.entrypoints, [&](const config::Entrypoint& each) {
-      return each.api == config::Entrypoint::Api::kSystemOne &&
-             std::ranges::find(each.model_names, name) != each.model_names.end();
-    });
-  };
   json::Writer out;
   out.begin_object().member("object", "list").key("data").begin_array();
   for (const std::string& name : config.listeners.front().system_one) {
-    const auto entrypoint = leads(name);
-    const bool is_routed = entrypoint != config.entrypoints.end();
+    const config::Entrypoint* entrypoint = find_entrypoint(config, Api::kSystemOne, name);
+    const bool is_routed = entrypoint != nullptr;
     const auto leads_on = [&](std::string_view recipe) { return may(recipes, recipe); };
     const bool is_open = is_routed
                              ? config::is_open_to(*entrypoint, header) &&

@@ -33,7 +33,7 @@ std::string calls_words(const Plan& plan, const config::Looper& looper) {
   std::string out;
   size_t step = 0;
   for (const looper::OutlinedCall& call : outline_of(plan, looper)) {
-    if (out.empty()) out = "\nCalls, at most unless one fails:";
+    if (out.empty()) out = "\nCalls, if none fails (replies may make some unnecessary):";
     out += call.step == step ? "," : fmt::format("{} {}.", step == 0 ? "" : ";", call.step);
     out += fmt::format(" {} {}", call.model, looper::name_of(call.purpose));
     step = call.step;

@@ -12,7 +12,8 @@ namespace signalbox::routing {
 /// step, model, purpose and, if it has one, its label. Calls of one step run side by side.
 void write_calls(const Plan& plan, const config::Looper& looper, json::Writer& out);
 
-/// The same for people: "\nCalls: 1. a answer, b answer; 2. judge synthesise"; "" for one model.
+/// The same for people: "\nCalls, if none fails (...): 1. a answer, b answer; 2. judge synthesise";
+/// "" for one model.
 std::string calls_words(const Plan& plan, const config::Looper& looper);
 
 }  // namespace signalbox::routing

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "base/counted.h"
@@ -111,6 +112,13 @@ std::string joined(const std::vector<std::string>& names) {
   return out;
 }
 
+std::string reasons_of(std::span<const Plan::LeftOut> left_out) {
+  std::string out;
+  for (const Plan::LeftOut& each : left_out)
+    out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", each.model, each.reason);
+  return out;
+}
+
 }  // namespace
 
 // Removes the models that have failed. If none is left, the candidates become the fallbacks that
@@ -195,7 +203,6 @@ void Planner::remove_unable(const PlanInputs& inputs, Candidates& candidates, Pl
     demands.tools = false;
   Candidates able, doubtful;
   std::vector<Plan::LeftOut> left_out;
-  std::string reasons;
   bool all_by_length = true;
   for (const selection::Candidate& each : candidates) {
     selection::Inability found = find_inability(each, demands, routing_.model_cards);
@@ -205,14 +212,14 @@ void Planner::remove_unable(const PlanInputs& inputs, Candidates& candidates, Pl
     }
     if (!found.is_certain) doubtful.push_back(each);
     all_by_length = all_by_length && found.by_length;
-    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", each.model->name, found.why);
     left_out.push_back({each.model->name, std::move(found.why)});
   }
   const bool is_unable = able.empty() && doubtful.empty();
   if (is_unable) {
     plan.path = Plan::Path::kUnable;
     plan.too_long = all_by_length;
-    plan.message = fmt::format("no model of the request's route can serve it ({})", reasons);
+    plan.message =
+        fmt::format("no model of the request's route can serve it ({})", reasons_of(left_out));
   }
   if (is_unable || !able.empty())
     plan.left_out.insert(plan.left_out.end(), left_out.begin(), left_out.end());
@@ -227,6 +234,8 @@ void Planner::require_minimum(const PlanInputs& inputs, const Candidates& candid
   const config::Decision* decision = inputs.target.decision;
   const bool is_first = inputs.conditions.voice.empty() && inputs.conditions.failed.empty();
   if (decision == nullptr || decision->action.is_set() || !is_first) return;
+  const uint32_t minimum = decision->algorithm.minimum_candidates;
+  if (minimum <= 1) return;
   std::set<std::pair<std::string_view, std::string_view>> different;
   for (const selection::Candidate& each : candidates)
     different.emplace(each.model->name, each.ref->lora_name);
@@ -238,16 +247,12 @@ void Planner::require_minimum(const PlanInputs& inputs, const Candidates& candid
   }
   for (const selection::Candidate& each : painters)
     different.emplace(each.model->name, each.ref->lora_name);
-  const uint32_t minimum = decision->algorithm.minimum_candidates;
   if (different.size() >= minimum) return;
   plan.path = Plan::Path::kUnable;
   add_left_out(image.left_out, plan.left_out);
-  std::string reasons;
-  for (const Plan::LeftOut& each : plan.left_out)
-    reasons += fmt::format("{}{}: {}", reasons.empty() ? " (" : "; ", each.model, each.reason);
-  plan.message =
-      fmt::format("{} of the request's route can serve it, and its algorithm needs {}{}{}",
-                  counted(different.size(), "model"), minimum, reasons, reasons.empty() ? "" : ")");
+  plan.message = fmt::format("{} of the request's route can serve it, and its algorithm needs {}",
+                             counted(different.size(), "model"), minimum);
+  if (!plan.left_out.empty()) plan.message += fmt::format(" ({})", reasons_of(plan.left_out));
 }
 
 const std::string& Planner::default_effort(const config::Model& model) const {

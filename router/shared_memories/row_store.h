@@ -145,8 +145,8 @@ class RowMemories final : public SharedMemories {
   memories::MemoryLimits limits_;
   Journal journal_;
   // For readers of other threads, those of the queue included.
-  std::atomic<bool> lacks_deletions_ =
-      false;                           // the server did not respond for a while and may lack some
+  // The server did not respond for a while and may lack some.
+  std::atomic<bool> lacks_deletions_ = false;
   std::atomic<bool> is_lost_ = false;  // the collection
   std::atomic<Clock::time_point> readable_at_{Clock::time_point::min()};
   stores::WriteQueue queue_;  // after all that its threads use

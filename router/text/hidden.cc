@@ -321,7 +321,7 @@ void add_disguised_runs(std::string_view text, std::vector<HiddenText>& out) {
       utf8::append(run.text, disguised->character);
       run.end = disguised->end;
     }
-    at = std::max(at, run.end);
+    at = run.end;
     if (is_text(run.text)) out.push_back(std::move(run));
   }
 }

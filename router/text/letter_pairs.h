@@ -1,5 +1,5 @@
 #pragma once
-// Tells English words from other rows of letters by their pairs of letters.
+// Distinguishes English words from other rows of letters by their pairs of letters.
 
 #include <string_view>
 

@@ -1,8 +1,7 @@
 // Words that mix scripts do not occur in other writing, except for a few terms of science. So a
 // text with several of them is read in Latin letters. One form of it changes words that consist of
 // look-alikes only, too. They can be words of another language, so the other form keeps them. Words
-// end at signs such as curly quotes. Small capitals belong to the phonetic alphabet, whose words
-// have other letters, too.
+// end at signs such as curly quotes.
 
 #include "router/text/lookalikes.h"
 
@@ -40,7 +39,8 @@ char latin_of(char32_t c) {
   return kLatin[static_cast<size_t>(found - kLookalikes.begin())];
 }
 
-// Small capitals belong to the phonetic alphabet. Its words have other letters, too.
+// Small capitals belong to the phonetic alphabet, whose words have other letters, too. So a word of
+// Latin letters and small capitals only is disguised.
 bool is_small_capital(char32_t c) {
   return (c >= 0x1D00 && c <= 0x1D22) || c == 0x262 || c == 0x26A || c == 0x274 || c == 0x280;
 }
@@ -75,11 +75,6 @@ bool is_in_word(char32_t c) {
 }
 
 }  // namespace
-
-bool is_invisible(char32_t c) {
-  return c == 0xAD || c == 0x180E || (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
-         (c >= 0x2060 && c <= 0x2064) || c == 0xFEFF || c == 0xE0001 || c == 0xE007F;
-}
 
 std::optional<LatinText> latin_letters(std::string_view text) {
   const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };

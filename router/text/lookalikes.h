@@ -16,7 +16,4 @@ struct LatinText {
 /// unless at least three words mix both. Takes linear time.
 std::optional<LatinText> latin_letters(std::string_view text);
 
-/// Returns whether the character takes no place and stands for nothing, such as a zero-width space.
-bool is_invisible(char32_t c);
-
 }  // namespace signalbox::text

@@ -152,6 +152,11 @@ bool is_letter(char32_t c) {
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
 }
 
+bool is_invisible(char32_t c) {
+  return c == 0xAD || c == 0x180E || (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
+         (c >= 0x2060 && c <= 0x2064) || c == 0xFEFF || c == 0xE0001 || c == 0xE007F;
+}
+
 char ascii_of(char32_t c) {
   std::array<utf8proc_int32_t, 4> parts;
   int boundary = 0;

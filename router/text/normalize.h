@@ -23,6 +23,9 @@ char32_t lower_case(char32_t c);
 /// fullwidth or mathematical letter (NFKC); 0 if there is none.
 char ascii_of(char32_t c);
 
+/// Returns whether the character takes no place and stands for nothing, such as a zero-width space.
+bool is_invisible(char32_t c);
+
 /// Replaces `out` by `text` with every run of white space as one space and, if `lower`, every code
 /// point in simple lower case. Bytes that are not UTF-8 become U+FFFD.
 void normalize(std::string_view text, bool lower, std::string& out);

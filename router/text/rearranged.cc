@@ -164,7 +164,7 @@ bool keeps_plain_words(std::string_view text, const Change& change) {
   const auto is_clear = [&] { return std::accumulate(gains.begin(), gains.end(), 0) >= kClear; };
   for (size_t at = 0; at < text.size(); ++at) {
     const size_t begin = at;
-    while (at < text.size() && ascii::is_word_byte(text[at]) && text[at] != '_') ++at;
+    while (at < text.size() && ascii::is_word_byte(text[at])) ++at;
     const std::string_view word = text.substr(begin, at - begin);
     const auto letters = std::ranges::count_if(word, ascii::is_alpha);
     const bool is_number = std::ranges::all_of(word, ascii::is_alnum) && letters < 2;

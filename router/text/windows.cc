@@ -8,7 +8,6 @@
 namespace signalbox::text {
 namespace {
 
-constexpr int32_t kTokensMin = 16;
 constexpr size_t kBytesMin = 64;
 
 // Returns the start of the character that contains `at`; `at` itself for invalid bytes.
@@ -96,7 +95,7 @@ std::vector<std::string_view> distinct_parts(std::string_view text,
 Result<Windows> windows_of(const std::vector<std::string_view>& texts,
                            const engine::TextModel& model, size_t windows_max) {
   const int32_t tokens = std::min(model.tokens_max(), kWindowTokens);
-  if (tokens < kTokensMin)
+  if (tokens < engine::kWindowTokensMin)
     return fail(Code::kInvalid, "a model that reads at most {} tokens is too small for text",
                 tokens);
   // A token is about four bytes of prose. Denser text has smaller windows, so fewer of its bytes

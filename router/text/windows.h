@@ -19,9 +19,8 @@ struct Windows {
   bool whole = true;       // false: some text was left out because of the limit
 };
 
-/// Tokens that a classifier reads at a time: a larger window would dilute a short relevant passage,
-/// and the cost of attention is quadratic. Neighbouring windows overlap by an eighth.
-inline constexpr int32_t kWindowTokens = 256;
+/// Neighbouring windows overlap by an eighth.
+using engine::kWindowTokens;
 
 /// Splits the texts, in their order and without empty ones, into windows of at most kWindowTokens
 /// tokens of the model. If a text exceeds what is left of `windows_max`, its first, its last and

@@ -51,7 +51,7 @@ int rerank(const engine::TextModel& model, size_t head) {
     for (const engine::RankedDocument& each : ranked) truncated.add(!each.whole);
     return to_json(ranked);
   });
-  truncated.print("rerank", fmt::format("a query of {} tokens and {} windows",
+  truncated.print("rerank", fmt::format("a query of {} tokens or a document of {} windows",
                                         model.tokens_max() / 2, engine::kDocumentWindowsMax));
   return done ? kExitOk : report(done.error());
 }
