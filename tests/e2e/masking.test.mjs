@@ -121,7 +121,7 @@ test("a request that names its model is masked like others, in every API", async
   assert.deepEqual([sent(), message.content[0].text, message.content[1].input.text], [kPlaced, kPlain, kPlain]);
 });
 
-test("what is counted is masked like the request that it stands for", async () => {
+test("a count is masked like the request that it stands for", async () => {
   const anthropic = new Anthropic({ apiKey: "unused", baseURL: daemon.url, maxRetries: 0 });
   const count = (content) => anthropic.messages.countTokens({ model: "claude", messages: [{ role: "user", content }] });
   await count("Mail ann@example.com");

@@ -60,7 +60,7 @@ test("a stream that pauses for too long, or takes too long, ends with an error",
     assert.equal(answer.status, 200);
     let text = "";
     const read = async () => { for await (const piece of answer.body) text += Buffer.from(piece).toString(); };
-    await read().catch(() => {}); // the body may end without its end
+    await read().catch(() => {}); // the body may break off
     assert.match(text, new RegExp(`100 ms, the ${limit} of the model`), text);
   }
 });
@@ -100,7 +100,7 @@ global: {services: {management_api: {bind_address: 127.0.0.1, port: ${management
   stopping.process.kill("SIGTERM");
   let text = "";
   const read = async () => { for await (const piece of answer.body) text += Buffer.from(piece).toString(); };
-  await read().catch(() => {}); // the body may end without its end
+  await read().catch(() => {}); // the body may break off
   assert.match(text, /"error".*100 ms, the time to finish when the router stops/s);
   await stopping.stop().catch(() => {});
 });

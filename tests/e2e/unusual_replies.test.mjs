@@ -190,7 +190,7 @@ test("a server that answers whole although a stream is requested", async () => {
   }
 });
 
-test("a stream under another type passes as it comes, and what is no answer keeps its type", async () => {
+test("a stream under another type passes as it comes, and a reply that is no answer keeps its type", async () => {
   const ask = () => fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ model: "chats", stream: true, messages: kMessages }) });
   let end;
   const ends = new Promise((done) => (end = done));

@@ -12,9 +12,6 @@
 namespace signalbox::test {
 namespace {
 
-using namespace std::chrono_literals;
-using Policy = config::Reliability::Policy;
-
 TEST(Balance, takes_turns) {
   Server a("a"), b("b");
   Site site({a.port(), b.port()});

@@ -69,7 +69,7 @@ TEST(Tries, a_budget_of_no_retries_allows_none) {
   EXPECT_EQ(b.asked(), 0);
 }
 
-/// Server a refuses and demands a wait, of at most `most`.
+/// Settings under which a server's Retry-After sets the wait, up to `most`.
 config::Reliability waiting(std::chrono::milliseconds most) {
   config::Reliability settings;
   settings.retry_after_max = most;
