@@ -1,11 +1,12 @@
 // Uses two buffers: callers fill one while the thread writes the other, in pieces of at most
-// PIPE_BUF bytes. Callers wake the thread only if it sleeps, because that costs more than many
-// lines: the first line after a silence is written at once, and those behind it together after a
-// pause.
+// PIPE_BUF bytes unless it is a file. Callers wake the thread only if it sleeps, because that costs
+// more than many lines: the first line after a silence is written at once, and those behind it
+// together after a pause.
 
 #include "base/line_writer.h"
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,10 +22,26 @@ constexpr int kPatienceMs = 500;
 // Lines that come so soon after others are written together.
 constexpr std::chrono::milliseconds kPause{5};
 
+bool is_regular(int descriptor) {
+  struct stat status = {};
+  return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// A pipe that is ready accepts this many bytes without blocking. A piece ends with a line if it
+// can, because other processes may write to the same pipe.
+std::string_view piece_for_pipe(std::string_view bytes) {
+  std::string_view piece = bytes.substr(0, PIPE_BUF);
+  if (piece.size() < bytes.size()) piece = piece.substr(0, piece.rfind('\n') + 1);
+  return piece.empty() ? bytes.substr(0, PIPE_BUF) : piece;
+}
+
 }  // namespace
 
 LineWriter::LineWriter(int descriptor, Dropped dropped, size_t bytes_max)
-    : descriptor_(descriptor), dropped_line_(std::move(dropped)), bytes_max_(bytes_max) {
+    : descriptor_(descriptor),
+      is_file_(is_regular(descriptor)),
+      dropped_line_(std::move(dropped)),
+      bytes_max_(bytes_max) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -77,11 +94,7 @@ void LineWriter::write_out(std::string_view bytes) {
       if (given_up()) return;
       continue;
     }
-    // A pipe that is ready accepts this many bytes without blocking. A piece ends with a line if it
-    // can, because other processes may write to the same pipe.
-    std::string_view piece = bytes.substr(0, PIPE_BUF);
-    if (piece.size() < bytes.size()) piece = piece.substr(0, piece.rfind('\n') + 1);
-    if (piece.empty()) piece = bytes.substr(0, PIPE_BUF);
+    const std::string_view piece = is_file_ ? bytes : piece_for_pipe(bytes);
     const ssize_t written = ::write(descriptor_, piece.data(), piece.size());
     if (written < 0 && errno != EINTR && errno != EAGAIN) return;
     if (written > 0) bytes.remove_prefix(static_cast<size_t>(written));

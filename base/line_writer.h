@@ -41,6 +41,7 @@ class LineWriter {
   bool given_up();
 
   const int descriptor_;
+  const bool is_file_;  // it never blocks
   const Dropped dropped_line_;
   const size_t bytes_max_;
   std::mutex mutex_;

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -46,6 +47,22 @@ class Pipe {
 
 std::string dropped(uint64_t count) {
   return fmt::format("dropped {}\n", count);
+}
+
+TEST(LineWriter, WritesEveryLineToAFile) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(tmpfile(), &fclose);
+  ASSERT_NE(file, nullptr);
+  std::string expected;
+  {
+    LineWriter writer(fileno(file.get()), dropped);
+    for (int i = 0; i < 10'000; ++i) {
+      writer.write(fmt::format("line {}\n", i));
+      expected += fmt::format("line {}\n", i);
+    }
+  }
+  std::string found(expected.size() + 1, '\0');
+  found.resize(static_cast<size_t>(pread(fileno(file.get()), found.data(), found.size(), 0)));
+  EXPECT_EQ(found, expected);
 }
 
 TEST(LineWriter, WritesEveryLineInOrder) {
