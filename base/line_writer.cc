@@ -1,7 +1,7 @@
-// Uses two buffers: callers fill one while the thread writes the other, in pieces of at most
-// PIPE_BUF bytes unless it is a file. Callers wake the thread only if it sleeps, because that costs
-// more than many lines: the first line after a silence is written at once, and those behind it
-// together after a pause.
+// Uses two buffers: callers fill one while the thread writes the other. A file gets a buffer in one
+// piece; anything else gets pieces of at most PIPE_BUF bytes. Callers wake the thread only if it
+// sleeps, because that costs more than many lines: the first line after a silence is written at
+// once, and those behind it together after a pause.
 
 #include "base/line_writer.h"
 

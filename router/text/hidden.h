@@ -18,11 +18,10 @@ struct HiddenText {
 /// Returns the texts hidden in a text:
 /// - what runs of base64, base32, hexadecimal and binary digits stand for, if that is text;
 /// - runs of letters between spaces ("i g n o r e   a l l"), joined;
-/// - the text with fullwidth, mathematical and tag characters as ASCII, look-alikes of Latin
-/// letters
-///   as those letters, entities (&#73;) and escapes (%49, \u0049) resolved, and no invisible
-///   characters, if at least three characters differ. A second form, if it differs, also changes
-///   words that consist of look-alikes only; it is not complete;
+/// - the text with fullwidth, mathematical and tag characters as ASCII, look-alikes as the Latin
+///   letters that they imitate, entities (&#73;) and escapes (%49, \u0049) resolved, and no
+///   invisible characters, if at least three characters differ. A second form, if it differs, also
+///   changes words that consist of look-alikes only; it is not complete;
 /// - the text with words that were moved along the alphabet (ROT13 and others) or lines that were
 ///   reversed in their plain form, if that is English. It is complete if no plain word was changed.
 /// Decodes once, but base64 of base64 completely. The results together have at most five times the

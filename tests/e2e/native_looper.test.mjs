@@ -159,7 +159,7 @@ test("a request that only one server knows all of does not go to several as it i
   assert.equal(small.path, "/v1/chat/completions");
 });
 
-test("a grade is asked for although a chat lacks a part of the request", async () => {
+test("a grade is requested although a chat lacks a part of the request", async () => {
   const paths = [];
   const answers = (name) => (received) => {
     if (apis.messages.asksForGrade(received)) return apis.messages.graded('{\\"confidence\\": 0.9}');
